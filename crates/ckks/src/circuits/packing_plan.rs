@@ -1,9 +1,10 @@
-//! Plans of packing LWE or MLWE samples into ciphertexts: the method is chosen by predicted time under a
-//! limit on the bytes of keys.
+//! Plans of packing LWE or MLWE samples into ciphertexts. The method is chosen by its price under a limit on
+//! the bytes of keys.
 //!
 //! The row method has the fewest keys and one switch for each pair of samples. The column method has one
-//! switch with an input for each word of the mask, and the largest key. One or two midpoints take nearly the
-//! time of the column method, with a small fraction of its keys. Source: [hermes, sec. 4.4].
+//! switch with an input for each word of the mask, and the largest key. Methods with one or two midpoints
+//! take little more time than the column method, with a small fraction of its keys. Source: [hermes, sec.
+//! 4.4].
 
 use std::fmt;
 
@@ -25,8 +26,8 @@ const SLOWER: f64 = 1.1;
 pub enum PackingMethod {
     /// One automorphism for each pair of samples: [`Evaluator::to_rlwe`].
     Rows,
-    /// Switches of complete masks, through samples of these ranks: [`Evaluator::pack`]; without midpoints the
-    /// column method.
+    /// Switches of complete masks, through samples of these ranks: [`Evaluator::pack`]. Without midpoints
+    /// this is the column method.
     Midpoints(Vec<usize>),
 }
 
@@ -47,17 +48,17 @@ impl fmt::Display for PackingMethod {
 /// Options of a plan of packing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackingOptions {
-    /// Degree of the samples, a power of two: 1 for LWE samples.
+    /// The degree of the samples, a power of two: 1 for LWE samples.
     pub degree: usize,
-    /// Number of numbers that are packed together, for the prediction; `None` for all that a ciphertext
-    /// holds. The plan also packs other counts.
+    /// How many numbers are packed together, for the prediction; `None` for as many as a ciphertext holds.
+    /// The plan also packs other counts.
     pub count: Option<usize>,
     /// The highest level of the samples; `None` for all levels. Keys for lower levels are smaller.
     pub level: Option<Level>,
     /// The method; `None` for the fastest whose keys fit, or one with smaller keys that takes at most 10 %
     /// more time.
     pub method: Option<PackingMethod>,
-    /// Maximum bytes of the keys in memory; `None` for no limit.
+    /// The maximum bytes of the keys in memory; `None` for no limit.
     pub most_key_bytes: Option<usize>,
     /// The secret of the samples: the main one or a device's, which the row method cannot pack.
     pub secret: SecretName,
@@ -90,8 +91,8 @@ pub struct PackingCost {
     pub price: f64,
     /// Bytes of keys in memory.
     pub key_bytes: usize,
-    /// The predicted root mean square error of a number, including that of its encryption. The errors of the
-    /// steps are added as if they were one, so the true error is a little smaller.
+    /// The predicted root mean square error of a number, including that of its encryption. The prediction may
+    /// add equal errors of several steps linearly, so the true error can be a little smaller.
     pub error: f64,
 }
 
@@ -103,8 +104,8 @@ impl PackingCost {
             .map_or_else(|| self.method.to_string(), |degree| format!("{} in degree {degree}", self.method))
     }
 
-    /// A table of this choice, marked by a star, and of those of `others` for which no other one takes less
-    /// time with at most as many bytes of keys.
+    /// A table of this choice, marked by a star, and of the useful ones of `others`: those for which no other
+    /// choice takes less time with at most as many bytes of keys.
     pub(super) fn table(&self, others: &[Self]) -> String {
         let line = |cost: &Self, mark: &str| {
             let (milliseconds, mebibytes) =
@@ -146,13 +147,14 @@ pub struct PackingPlan {
 }
 
 impl PackingPlan {
-    /// The plan within the limits of `options`, fast and with small keys, for samples of the family of
-    /// `params`.
+    /// The plan for samples of the family of `params`: the method with the smallest keys among those that are
+    /// within the limits of `options` and at most 10 % slower than the fastest.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] without numbers, for a limit below the keys of every method, with the
     /// minimum, and for impossible midpoints; [`CkksError::Conversion`] if these parameters cannot pack to
-    /// rank 1; [`CkksError::InvalidParams`] for a degree that the family does not have; level errors.
+    /// rank 1, and for the row method with the secret of a device; [`CkksError::InvalidParams`] for a degree
+    /// that the family does not have; level errors.
     pub fn new(params: &Params, options: &PackingOptions) -> Result<Self, CkksError> {
         let dimension = params.shape().dimension();
         let rank = dimension.checked_div(options.degree).unwrap_or(0);
@@ -169,7 +171,7 @@ impl PackingPlan {
                 remedy,
             });
         }
-        // Many numbers fill many ciphertexts, which take the same time each.
+        // Many numbers fill several ciphertexts, each of which takes the same time.
         let (own, times) = (count.min(most), count.div_ceil(most) as f64);
         let methods = match &options.method {
             Some(method) => vec![method.clone()],
@@ -247,7 +249,7 @@ impl PackingPlan {
         self.secret
     }
 
-    /// The number of numbers of the prediction.
+    /// The count of numbers of the prediction.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -295,7 +297,7 @@ impl PackingPlan {
 /// The row method, the column method, and the methods with one or two midpoints.
 fn methods(samples: &Params, secret: SecretName) -> Vec<PackingMethod> {
     if samples.rlwe_shape().rank > 1 {
-        // Only the row method can leave the odd part of the rank.
+        // Only the row method can keep the odd part of the rank.
         return vec![PackingMethod::Rows];
     }
     let masks = midpoints(samples, samples.rlwe_shape().degree).into_iter().map(PackingMethod::Midpoints);
@@ -303,8 +305,8 @@ fn methods(samples: &Params, secret: SecretName) -> Vec<PackingMethod> {
     rows.into_iter().chain(masks).collect()
 }
 
-/// No, one or two ranks between the samples and the ring of degree `large`: powers of two that divide the
-/// rank of the samples.
+/// The choices of zero, one or two ranks between the samples and the ring of degree `large`: powers of two
+/// that divide the rank of the samples.
 pub(super) fn midpoints(samples: &Params, large: usize) -> Vec<Vec<usize>> {
     let (rank, ratio) = (samples.rank(), large / samples.degree());
     let ranks: Vec<usize> = (1..ratio.max(1).ilog2())
@@ -330,7 +332,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another shape or secret than the plan's;
-    /// [`CkksError::WrongParams`]; those of [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
+    /// [`CkksError::WrongParams`]; the errors of [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
     pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
         plan.check(x)?;
         packed(self, x, &plan.chosen.method)
@@ -339,8 +341,8 @@ impl Evaluator {
     /// [`Evaluator::pack_by`] for rows of one polynomial each: [`Evaluator::pack_rows`].
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for a plan of the row method, which packs numbers instead of rows; those of
-    /// [`Evaluator::pack_by`] and [`Evaluator::pack_rows`].
+    /// [`CkksError::Conversion`] for a plan of the row method, which packs numbers instead of rows; the
+    /// errors of [`Evaluator::pack_by`] and [`Evaluator::pack_rows`].
     pub fn pack_rows_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
         plan.check(x)?;
         match &plan.chosen.method {
@@ -387,7 +389,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// The result of this stage for `polys` polynomials on the way to `result`: in a smaller ring each
+    /// The result of this stage for `polys` polynomials on the way to `result`. In a smaller ring, each
     /// polynomial is a row.
     pub(super) fn leaves(&self, result: &Packed, polys: usize) -> Result<Packed, CkksError> {
         let (target, onto) = (self.params.clone(), self.onto);
@@ -400,7 +402,7 @@ impl Stage {
     }
 }
 
-/// The members of the `count` polynomials that are joined to each polynomial: `m(X) = sum_p X^p
+/// The members of each of the `count` polynomials that are joined to one polynomial: `m(X) = sum_p X^p
 /// m_p(X^count)`.
 pub(super) fn members_in(members: &Members, count: usize) -> Members {
     let part =
@@ -409,8 +411,8 @@ pub(super) fn members_in(members: &Members, count: usize) -> Members {
 }
 
 impl Evaluator {
-    /// Runs the stages after the first one, whose result is `x`; `placed` holds the samples of each of its
-    /// polynomials.
+    /// Runs the stages after the first. The result of the first is `x`, and `placed` holds the samples of
+    /// each of its polynomials.
     pub(super) fn pack_onwards(
         &self,
         x: Ciphertext,

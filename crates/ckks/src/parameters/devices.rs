@@ -1,4 +1,4 @@
-//! The devices that a runtime can name, and the engines on them.
+//! The devices that a runtime can name, and the factories of their engines.
 
 use super::runtime::{EngineFactory, PROCESSOR, Runtime};
 use crate::error::CkksError;
@@ -7,8 +7,8 @@ impl Runtime {
     /// The same runtime on another device: `cpu`, `cuda` for NVIDIA's first device, or `cuda:1` and so on.
     ///
     /// # Errors
-    /// [`CkksError::Device`] where the device or its driver is not there; [`CkksError::OutOfRange`] for other
-    /// names.
+    /// [`CkksError::Device`] if the device or its driver is missing; [`CkksError::OutOfRange`] for an unknown
+    /// name.
     pub fn on(self, device: &str) -> Result<Self, CkksError> {
         Ok(Self { engine: factory(device)?, ..self })
     }
@@ -23,8 +23,8 @@ fn unknown(name: &str) -> CkksError {
     CkksError::OutOfRange { what: "`device`", value: format!("\"{name}\""), remedy: remedy.to_owned() }
 }
 
-/// The engines of a device; none for the processor, whose engine needs no factory. The same name gives the
-/// same factory.
+/// The factory of a device's engines; `None` for the processor, whose engine needs no factory. Equal names
+/// give the same factory.
 fn factory(name: &str) -> Result<Option<EngineFactory>, CkksError> {
     match name {
         PROCESSOR => Ok(None),
@@ -32,13 +32,14 @@ fn factory(name: &str) -> Result<Option<EngineFactory>, CkksError> {
     }
 }
 
-/// Limits the memory that this process takes on a device: what goes beyond it is refused with the numbers,
-/// and what is there stays. Without a limit it is that in the environment variable
-/// `CLATHRATE_DEVICE_MEMORY_LIMIT`, or all that the device has.
+/// Limits the memory that this process allocates on a device. An allocation beyond the limit fails with an
+/// error that names the numbers; existing allocations stay. With `None`, the limit is the environment
+/// variable `CLATHRATE_DEVICE_MEMORY_LIMIT`, or else the whole memory of the device.
 ///
 /// # Errors
-/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor, whose memory `CLATHRATE_MEMORY_LIMIT`
-/// limits, and for a limit in the environment that is no number of bytes.
+/// [`CkksError::OutOfRange`] for the processor, whose memory `CLATHRATE_MEMORY_LIMIT` limits, for an unknown
+/// name, and if the environment variable is not a number of bytes; [`CkksError::Device`] if the device or its
+/// driver is missing.
 pub fn set_device_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), CkksError> {
     if name == PROCESSOR {
         let remedy =
@@ -49,11 +50,12 @@ pub fn set_device_memory_limit(name: &str, bytes: Option<u64>) -> Result<(), Ckk
     available::set_memory_limit(name, bytes)
 }
 
-/// Whether the kernels of one operation run on a device as one graph, as far as it has graphs; from the start
-/// as the environment variable `CLATHRATE_DEVICE_GRAPHS` says.
+/// Sets whether a device with graphs submits the kernels of one operation as one graph. The environment
+/// variable `CLATHRATE_DEVICE_GRAPHS` sets the initial value.
 ///
 /// # Errors
-/// As [`Runtime::on`], and [`CkksError::OutOfRange`] for the processor.
+/// [`CkksError::OutOfRange`] for the processor and for an unknown name; [`CkksError::Device`] if the device
+/// or its driver is missing.
 pub fn set_device_graphs(name: &str, on: bool) -> Result<(), CkksError> {
     if name == PROCESSOR {
         return Err(CkksError::OutOfRange {
@@ -65,7 +67,7 @@ pub fn set_device_graphs(name: &str, on: bool) -> Result<(), CkksError> {
     available::set_graphs(name, on)
 }
 
-/// One line on each kind of device: what there is, or why there is none.
+/// For each kind of device, a line for each device that was found, or the reason why there is none.
 #[must_use]
 pub fn devices() -> Vec<(&'static str, Result<Vec<String>, String>)> {
     available::devices()
@@ -107,7 +109,7 @@ mod available {
     use super::*;
     use crate::parameters::runtime::DeviceDescription;
 
-    /// A device that was opened, and the factory of its engines.
+    /// An open device and the factory of its engines.
     #[derive(Clone)]
     struct Opened {
         device: Arc<dyn Device>,
@@ -124,8 +126,8 @@ mod available {
         Ok(())
     }
 
-    /// Whether kernels run in graphs: not unless the environment says so. On an H100 they change products by
-    /// -7 to +5 %.
+    /// Whether the environment turns graphs on. They are off by default, because on an H100 they change the
+    /// time of products by -7 to +5 %.
     #[cfg(feature = "cuda")]
     fn graphs_in_environment() -> Result<bool, CkksError> {
         match std::env::var("CLATHRATE_DEVICE_GRAPHS").as_deref() {
@@ -153,7 +155,7 @@ mod available {
         })
     }
 
-    /// The device of this name, opened at the first call.
+    /// The device of this name. The first call opens it.
     fn opened(name: &str) -> Result<Opened, CkksError> {
         static KNOWN: Mutex<BTreeMap<String, Opened>> = Mutex::new(BTreeMap::new());
         let name = if name == "cuda" { "cuda:0" } else { name };
@@ -178,7 +180,7 @@ mod available {
         Ok(opened)
     }
 
-    /// The number behind `cuda:`, as it is written there.
+    /// The number after `cuda:`, in its canonical decimal form only.
     #[cfg(feature = "cuda")]
     fn ordinal(name: &str) -> Option<usize> {
         let number = name.strip_prefix("cuda:")?;

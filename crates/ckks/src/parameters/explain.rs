@@ -1,4 +1,4 @@
-//! Figures of a parameter set for users: security, sizes, precision.
+//! The figures of a parameter set for users: security, sizes, precision.
 
 use clathrate_arith::text::counted;
 use std::fmt;
@@ -35,47 +35,49 @@ pub struct Explanation {
     pub special_bits: Vec<f64>,
     /// Bits of the ciphertext modulus.
     pub log2_q: f64,
-    /// Bits of the key modulus.
+    /// Bits of the key modulus, special primes included.
     pub log2_qp: f64,
     /// Binary logarithm of the scale at the top level.
     pub log2_scale: f64,
     /// The segments of the chain, the lowest first.
     pub segments: Vec<SegmentExplanation>,
-    /// Segments on which repeated products of ciphertexts collapse, and why.
+    /// Warnings: segments on which repeated products of ciphertexts collapse, with the reasons.
     pub warnings: Vec<String>,
-    /// Digits of a switching key.
+    /// Digits of a switching key at the highest level; 0 without keys.
     pub digits: usize,
-    /// Estimated bits of security, a lower bound; 0 where the security table does not cover the set.
+    /// Estimated bits of security, a lower bound; 0 if the security table does not cover the set.
     pub security_bits: f64,
-    /// Where the security table does not cover the set: the nearest combination that it covers.
+    /// The nearest combination in the security table, if the table does not cover the set.
     pub nearest_covered: Option<String>,
-    /// How the secret is drawn.
+    /// The distribution of the secret.
     pub secret: String,
-    /// MiB of one ciphertext in memory, and of a fresh one in a file (seeded mask).
+    /// MiB of one ciphertext in memory.
     pub ciphertext_mib: f64,
-    /// MiB of a fresh ciphertext in a file.
+    /// MiB of a fresh ciphertext in a file, where a seed replaces the mask.
     pub ciphertext_file_mib: f64,
-    /// MiB of a relinearisation key in memory.
+    /// MiB in memory of the relinearisation key, or of all keys for products if products use the temporary
+    /// rank.
     pub relinearisation_key_mib: f64,
     /// MiB of a rotation key in memory.
     pub rotation_key_mib: f64,
-    /// Correct bits after the binary point of a fresh encryption of coefficient-encoded values: `-log2` of
-    /// the error's standard deviation.
+    /// Correct bits after the binary point of a fresh encryption of numbers in coefficients: `-log2` of the
+    /// standard deviation of the error.
     pub fresh_coefficient_bits: f64,
     /// The same for the real part of a slot.
     pub fresh_slot_bits: f64,
-    /// The same for a slot of a rescaled product of two ciphertexts with slots of magnitude 1.
+    /// The same for a slot of a rescaled product of two ciphertexts with slots of magnitude 1; `None` if no
+    /// product fits.
     pub product_slot_bits: Option<f64>,
     /// Complex messages that a ciphertext holds: `n / 2` at every rank.
     pub messages: usize,
-    /// A ciphertext's size relative to a ciphertext of rank 1 and equal dimension: `(1 + 1 / k) / 2`.
-    /// [dpad-he, sec. 4]
+    /// The size of a ciphertext relative to one of rank 1 and equal dimension: `(1 + 1 / k) / 2`. [dpad-he,
+    /// sec. 4]
     pub size_of_rlwe: f64,
-    /// Every secret of these parameters, and how secure it is over exactly the moduli that its keys use.
+    /// The secrets of these parameters, each with its security over the largest modulus of its own keys.
     pub secrets: Vec<SecretExplanation>,
     /// The temporary rank, if there is one.
     pub temporary: Option<TemporaryExplanation>,
-    /// Shapes that reductions of the rank and conversions lead to.
+    /// The shapes that rank reductions and conversions lead to.
     pub moves: Vec<MoveExplanation>,
     /// Name of the engine that computes.
     pub engine: String,
@@ -88,13 +90,14 @@ pub struct SecretExplanation {
     pub name: &'static str,
     /// Module dimension.
     pub dimension: usize,
-    /// How it is drawn.
+    /// Its distribution.
     pub distribution: String,
-    /// Bits of the largest modulus that a key to this secret has.
+    /// Bits of the largest modulus of a key under this secret.
     pub log2_qp: f64,
     /// Estimated bits of security over that modulus.
     pub security_bits: f64,
-    /// The same against attackers whose meet in the middle loses nothing: less for secrets of a small weight.
+    /// The same against an ideal meet-in-the-middle attack, which loses nothing when it guesses: less for
+    /// secrets of small weight.
     pub ideal_guessing_bits: f64,
 }
 
@@ -109,8 +112,8 @@ pub struct SegmentExplanation {
     pub highest: usize,
     /// Binary logarithm of its nominal scale.
     pub log2_scale: f64,
-    /// Binary logarithm of the scale that a product of two ciphertexts has after the rescale that leaves the
-    /// segment; `None` for the lowest segment, and where there is no such product.
+    /// Binary logarithm of the scale of a product of two ciphertexts after the rescale that leaves the
+    /// segment. `None` for the lowest segment, and if such a product is impossible.
     pub log2_leaving: Option<f64>,
 }
 
@@ -123,39 +126,39 @@ pub struct TemporaryExplanation {
     pub dimension: usize,
     /// Bits of each temporary prime.
     pub bits: Vec<f64>,
-    /// Bits of the special modulus there, `P^ = P T`.
+    /// Bits of the special modulus at that rank, `P^ = P T`.
     pub log2_p: f64,
-    /// Bits of the key modulus there.
+    /// Bits of the key modulus at that rank.
     pub log2_qp: f64,
-    /// Digits of a key there, `mu`.
+    /// Digits of a key at that rank, `mu`.
     pub digits: usize,
-    /// Estimated bits of security of keys there, `lambda^`.
+    /// Estimated bits of security of keys at that rank, `lambda^`.
     pub security_bits: f64,
     /// Estimated bits of security of keys at the ordinary rank, `lambda`.
     pub base_security_bits: f64,
-    /// MiB of the cross-relinearisation key; `None` if products do not go through the temporary rank.
+    /// MiB of the cross-relinearisation key; `None` if products do not use the temporary rank.
     pub cross_relinearisation_key_mib: Option<f64>,
-    /// MiB of the key that relinearises directly over the modulus of the temporary rank, at levels where that
-    /// is secure; `None` if there are no such levels.
+    /// MiB of the key that relinearises directly over the modulus of the temporary rank, for the levels at
+    /// which it is secure; `None` if there are none.
     pub direct_key_mib: Option<f64>,
     /// The highest of those levels.
     pub direct_level: Option<usize>,
-    /// MiB of the key down from the temporary rank.
+    /// MiB of the rank-down key.
     pub rank_down_key_mib: f64,
     /// MiB of one key of a rotation by a power of two.
     pub power_rotation_key_mib: f64,
 }
 
-/// The shape that a move leads to.
+/// A shape that a move leads to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MoveExplanation {
     /// Ring degree of the result.
     pub degree: usize,
     /// Rank of the result.
     pub rank: usize,
-    /// Which move: "reduction" of the rank or "conversion" of the degree.
+    /// The move: "reduction" of the rank or "conversion" of the degree.
     pub by: &'static str,
-    /// The highest level that is secure at that shape; `None` if no level is.
+    /// The highest level at which keys are secure at that shape; `None` if there is none.
     pub max_level: Option<usize>,
 }
 
@@ -174,7 +177,8 @@ impl Params {
             })
         };
         let temporary = self.explain_temporary();
-        // If products go through the temporary rank, their key has that rank.
+        // Products at the temporary rank need several keys: the cross-relinearisation key, the rank-down key
+        // and, if there is one, the direct key.
         let relinearisation = match temporary.as_ref().and_then(|t| {
             Some(t.cross_relinearisation_key_mib? + t.rank_down_key_mib + t.direct_key_mib.unwrap_or(0.0))
         }) {
@@ -185,7 +189,7 @@ impl Params {
         let half_degree = self.degree() as f64 / 2.0;
         let precision = |variance: f64, scale: f64| -(variance.sqrt() / scale).log2();
         let product_slot_bits = self.product_scale(top).map(|product_scale| {
-            // Slots of magnitude 1 at random phases: mean square coefficient scale^2 / n.
+            // Slots of magnitude 1 at random phases give coefficients with a mean square of scale^2 / n.
             let scale = self.scale(top);
             let mean_square = scale * scale / self.degree() as f64;
             let variance =
@@ -235,7 +239,7 @@ impl Params {
         estimate(self.degree() * self.rank(), self.log2_qp(), self.0.family.least_weight(self.shape()))
     }
 
-    /// The nearest combination in the security table, where the table does not cover these parameters.
+    /// The nearest combination in the security table, if the table does not cover these parameters.
     fn nearest_covered(&self) -> Option<String> {
         if self.security_bits() > 0.0 {
             return None;
@@ -344,7 +348,8 @@ impl Params {
         })
     }
 
-    /// Reductions by halves and conversions of the degree; levels by the security table alone.
+    /// Reductions of the rank by repeated halving, and conversions of the degree. The highest levels follow
+    /// from the security table.
     fn explain_moves(&self) -> Vec<MoveExplanation> {
         let describe = |shape: ModuleShape, by: &'static str| {
             let max_level = self
@@ -362,7 +367,8 @@ impl Params {
             moves.push(describe(ModuleShape { degree: shape.degree, rank }, "reduction"));
         }
         let dimension = self.root_shape().dimension();
-        // From the largest degree that this rank can be converted to, down to the root's degree.
+        // Degrees run from the largest that this rank can be converted to down to the smaller of the root's
+        // degree and this one.
         let mut degree = self.rlwe_shape().degree;
         while degree >= self.root_shape().degree.min(shape.degree) {
             let rank = shape.dimension() / degree;
@@ -483,7 +489,7 @@ impl fmt::Display for Explanation {
                 writeln!(f, "             the nearest combination in the security table is {nearest}")?;
             }
         }
-        // The main secret's line is the one above.
+        // The line of the main secret is above.
         for secret in self.secrets.iter().skip(1) {
             writeln!(
                 f,
@@ -528,7 +534,7 @@ impl fmt::Display for Explanation {
                 f,
                 "  keys       {}; {}one rotation {:.1} MiB in memory (files: 1/{} of it)",
                 counted(self.digits, "digit"),
-                // Where no product of ciphertexts has room, there is nothing to relinearise.
+                // If no product of ciphertexts fits the chain, there is nothing to relinearise.
                 self.product_slot_bits.map_or_else(String::new, |_| format!(
                     "relinearisation {:.1} MiB, ",
                     self.relinearisation_key_mib
@@ -571,8 +577,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Bytes in memory of a switching key of `inputs` times `columns` polynomials that serves levels up to
-/// `level`: residues packed to their width.
+/// Bytes in memory of a switching key of `inputs` times `columns` polynomials for levels up to `level`.
+/// Residues are bit-packed.
 pub(crate) fn switch_key_bytes(
     chain: &Chain,
     gadget: &Gadget,

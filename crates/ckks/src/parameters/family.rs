@@ -1,7 +1,7 @@
 //! Parameter sets of one secret: a root, and its relatives of other degrees and ranks over the same moduli.
 //!
-//! All members share primes and canonical scales; each has its own shape, highest level and switchers. A
-//! relative's secret is the root's secret, split, combined or cut
+//! All members share primes and canonical scales. Each member has its own shape, highest level and switchers.
+//! The secret of a relative is the root's secret, split, combined or cut
 //! ([`SecretKey::relative`](crate::SecretKey)).
 
 use std::collections::BTreeMap;
@@ -38,13 +38,14 @@ use crate::tune::{self, StoredProfile};
 pub struct Temporary {
     /// `k^`.
     pub rank: usize,
-    /// The highest level at which keys of the ordinary rank are secure over the widened chain. From this
-    /// level down, products use a direct key with the few digits of the widened chain and need no rank-down.
+    /// The highest level at which keys of the ordinary rank are secure over the widened chain. Up to this
+    /// level, products use a direct key with the few digits of the widened chain and need no rank-down.
     pub direct_level: Option<Level>,
 }
 
-/// Least bits of the step of a raise key: two primes of the usual sizes. Its diagonals are rounded at about
-/// this precision, so that the other maps from coefficients to slots can use all bits of their steps.
+/// Minimum bits of the step of a raise key: two primes of the usual sizes. The diagonals in the key are
+/// rounded at about this precision, so that the other maps from coefficients to slots can use all bits of
+/// their steps.
 const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The data that the members of a family share.
@@ -61,7 +62,7 @@ pub(super) struct Family {
     segments: Segments,
     /// Canonical scale of each level.
     scales: Vec<f64>,
-    /// Segments on which repeated products of ciphertexts collapse.
+    /// The segments on which repeated products of ciphertexts collapse.
     scale_warnings: Vec<ScaleWarning>,
     /// Estimated bits of security of the root.
     security_bits: f64,
@@ -79,7 +80,7 @@ impl Family {
         Ok(family)
     }
 
-    /// The same set under another runtime, made once for as long as it is in use.
+    /// The same set under another runtime. It is made once and shared while it is in use.
     pub(super) fn under(self: &Arc<Self>, runtime: &Runtime) -> Result<Arc<Self>, CkksError> {
         let mut siblings = self.siblings.lock().unwrap_or_else(PoisonError::into_inner);
         siblings.retain(|family| family.strong_count() > 0);
@@ -134,7 +135,7 @@ impl Family {
             security_bits = security_bits.min(bits);
         }
         if security_bits >= SECURITY_BITS {
-            // What a set does not need it does not keep, so that one set has one specification.
+            // A secure set drops flags that it does not need, so that one set has one specification.
             (spec.insecure, spec.below_128) = (false, false);
         }
         presets::check_name(&spec)?;
@@ -206,14 +207,14 @@ impl Family {
         &self.planning
     }
 
-    /// How a secret of `shape` is distributed. A part of a root secret of fixed weight has, on average, the
-    /// same part of the weight.
+    /// The distribution of a secret of `shape`. A part of a root secret of fixed weight has, on average, a
+    /// proportional part of the weight.
     pub(super) fn distribution(&self, shape: ModuleShape) -> SecretDistribution {
         part_of(self.spec.distribution(), shape.dimension(), self.root_shape().dimension())
     }
 
-    /// As [`Family::distribution`], with the least weight to expect of a part cut out of a secret of fixed
-    /// weight: six standard deviations below the mean.
+    /// [`Family::distribution`] with the smallest weight to expect of a part that was cut from a secret of
+    /// fixed weight: six standard deviations below the mean.
     pub(super) fn least_weight(&self, shape: ModuleShape) -> SecretDistribution {
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
         match self.spec.distribution() {
@@ -226,7 +227,7 @@ impl Family {
         }
     }
 
-    /// The member of `shape`; it is made unless it is still held somewhere.
+    /// The member of `shape`. It is made unless someone still holds it.
     pub(super) fn member(self: &Arc<Self>, shape: ModuleShape) -> Result<Params, CkksError> {
         let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = members.get(&shape).and_then(Weak::upgrade) {
@@ -294,18 +295,18 @@ impl Family {
         Ok(Some(Arc::new(gadget)))
     }
 
-    /// Bits of security that relatives are to have.
+    /// The bits of security that relatives must have: the root's, but at most 128.
     pub(super) fn wanted_bits(&self) -> f64 {
         self.security_bits.min(SECURITY_BITS)
     }
 
-    /// What keys derive, within one budget for the family.
+    /// The cache of derived keys; the family has one budget for it.
     pub(super) fn key_cache(&self) -> &Arc<DerivedKeyCache> {
         &self.forms
     }
 
-    /// The highest level up to `most` at which a modulus of `log2` bits has the family's security at `shape`,
-    /// for secrets of this distribution.
+    /// The highest level up to `most` at which a modulus of `log2(level)` bits has the family's security at
+    /// `shape`, for secrets of this distribution.
     pub(super) fn secure_level(
         &self,
         shape: ModuleShape,
@@ -315,7 +316,8 @@ impl Family {
     ) -> Result<Option<Level>, CkksError> {
         let (wanted, root) = (self.wanted_bits(), self.chain(self.spec.degree)?);
         let share = shape.dimension() as f64 / self.root_shape().dimension() as f64;
-        // An estimate of 0 bits would allow every modulus.
+        // A set below 128 bits also limits the ratio of modulus to dimension to its own, because an estimate
+        // of 0 bits would allow every modulus.
         let limit = if wanted < SECURITY_BITS {
             share * root.key_basis(root.max_level()).log2(root.ring())
         } else {
@@ -327,9 +329,9 @@ impl Family {
         Ok((0..=most.0).rev().find(secure).map(Level))
     }
 
-    /// The highest level of `shape`, and why it has no keys where it has none: the highest level at which
-    /// keys have the family's security, or else that of samples under uniform secrets. Relatives of an
-    /// insecure set keep its ratio of modulus to dimension.
+    /// The highest level of `shape`, and the reason if it has no keys. The level is the highest one at which
+    /// keys have the family's security, or else the highest one at which samples under uniform secrets have
+    /// it. Relatives of an insecure set keep at most its ratio of modulus to dimension.
     pub(super) fn highest_level(
         &self,
         chain: &Chain,
@@ -359,16 +361,16 @@ impl Family {
             ),
             secret_in_words(distribution)
         );
-        // Where not even samples are secure, those of another library, whose security is that library's, can
-        // still be packed.
+        // Even if no samples of our own are secure at this dimension, samples of another library, which
+        // answers for their security, can be packed.
         Ok((
             self.samples_level(chain, shape, SecretDistribution::UniformTernary)?.unwrap_or(Level(0)),
             Some(reason),
         ))
     }
 
-    /// The highest level at which samples of `shape`, which have no special primes, have the family's
-    /// security under secrets of this distribution.
+    /// The highest level at which samples of `shape` have the family's security under secrets of this
+    /// distribution. Samples have no special primes.
     pub(super) fn samples_level(
         &self,
         chain: &Chain,
@@ -383,7 +385,7 @@ impl Family {
         self.check_shape(shape)?;
         let chain = self.chain(shape.degree)?;
         // Shapes below the least degree of a specification, down to LWE at degree 1, have ciphertexts but no
-        // switching keys. So do shapes of a dimension that is too small for the modulus of keys.
+        // switching keys. The same holds for shapes whose dimension is too small for the modulus of keys.
         let (max_level, without_keys) = self.highest_level(&chain, shape)?;
         let gadget =
             if shape.degree < LEAST_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
@@ -460,8 +462,8 @@ impl Family {
         })
     }
 
-    /// The ephemeral secret of `shape`. Relatives of a smaller dimension have none, because a weight that is
-    /// secure at the root's dimension may not be secure at theirs.
+    /// The tables of keys to the ephemeral secret. Relatives of a smaller dimension have none, because a
+    /// weight that is secure at the root's dimension may not be secure at theirs.
     fn encapsulation(
         &self,
         chain: &Arc<Chain>,
@@ -484,8 +486,8 @@ impl Family {
         Ok(Some(KeySwitching::new(switcher, Level(0), bits)))
     }
 
-    /// Keys that raise the modulus and apply a linear map; `None` where too few special primes are left after
-    /// the step. They are under the main secret, over no more primes than its other keys.
+    /// The tables of keys that raise the modulus and apply a linear map. `None` if too few special primes
+    /// remain after the step. The keys are under the main secret, over no more primes than its other keys.
     fn mapped_raise(
         &self,
         chain: &Arc<Chain>,
@@ -505,8 +507,8 @@ impl Family {
         Ok(Some(KeySwitching::new(switcher, most, |_| security_bits)))
     }
 
-    /// The temporary rank of `shape`: for the root, the specification's; for a relative, the least rank, at
-    /// most twice its own, that is secure with as many temporary primes as possible.
+    /// The temporary rank of `shape`. The root has that of the specification. A relative has as many
+    /// temporary primes as are secure at a rank of at most twice its own, and the least such rank.
     fn temporary(
         &self,
         chain: &Chain,
@@ -516,8 +518,8 @@ impl Family {
         let Some(rank) = self.spec.temporary_rank else { return Ok(None) };
         let bits = |rank: usize, primes: usize| -> Result<f64, CkksError> {
             let log2_qp = chain.widened(primes)?.key_basis(level).log2(chain.ring());
-            // The additional polynomials have their weight exactly; the secret that they extend may have less
-            // than its average share.
+            // The additional polynomials have exactly their share of the weight. The secret that they extend
+            // may have less than its average share.
             let distribution = match (
                 temporary_distribution(&self.spec, shape, rank),
                 self.distribution(shape),
@@ -553,7 +555,7 @@ impl Family {
         Ok(Some((Temporary { rank, direct_level }, widened)))
     }
 
-    /// The switcher with the policy that the runtime asks for.
+    /// The switcher with the policy of the runtime.
     fn switcher(
         &self,
         chain: &Arc<Chain>,
@@ -563,7 +565,7 @@ impl Family {
     ) -> Result<Switcher, CkksError> {
         let base = chain.special_basis().len() == self.spec.special.len();
         let policy = match self.runtime.switching {
-            // A fixed method of the caller refers to the ordinary special primes.
+            // A fixed method refers to the ordinary special primes.
             Switching::Fixed(choice) if base => SwitchPolicy::Fixed(choice),
             Switching::AsMade | Switching::Fixed(_) => SwitchPolicy::Fixed(SwitchMethod::as_made(chain)),
             Switching::Fastest => SwitchPolicy::Planned(Planner::by_prices(columns, self.planning.expansion)),
@@ -579,7 +581,7 @@ impl Family {
     }
 }
 
-/// The special primes that keys to the ephemeral secret use: the first ones, by index.
+/// The indices of the special primes of keys to the ephemeral secret: the first ones.
 fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<usize> {
     let (first, count) = (
         special.first().copied().unwrap_or(0),
@@ -588,7 +590,7 @@ fn ephemeral_special(spec: &ParamsSpec, special: &[usize]) -> std::ops::Range<us
     first..first + count
 }
 
-/// The machine model and the memory limit to plan by.
+/// The machine model and the memory limit of the planner.
 fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
     let expansion = runtime.expansion()?;
     if let Some(profile) = &runtime.profile {
@@ -606,8 +608,8 @@ fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
     })
 }
 
-/// Refuses a fixed method that is impossible at every level. A method that is possible at some levels is
-/// refused at the others, when they are used.
+/// Refuses a fixed method that is impossible at every level. A method that is impossible only at some levels
+/// is refused when one of them is used.
 fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
     let chain = switcher.chain();
     let least = LEAST_PRIMES;
@@ -629,12 +631,12 @@ fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksErr
         }
         _ => {}
     }
-    // The lowest level has the most free primes, so the method is tried there.
+    // The lowest level leaves the most primes free, so the method is tried there.
     switcher.tables_of_method(choice, Level(0), chain.max_level())?;
     Ok(())
 }
 
-/// Refuses keys of too few bits: those of the rank itself, or of a temporary one.
+/// Refuses keys with too few bits of security, at the ordinary or at a temporary rank.
 fn check_security(
     spec: &ParamsSpec,
     bits: f64,
@@ -671,8 +673,8 @@ fn check_security(
     Err(CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy: nearest + &remedy })
 }
 
-/// If the security table does not cover a key (`bits` is 0), a sentence that names the nearest covered key;
-/// otherwise an empty text.
+/// If the security table does not cover a key (`bits` is 0), the start of a sentence that names the nearest
+/// covered key; otherwise an empty text.
 fn nearest_in_words(bits: f64, dimension: usize, distribution: SecretDistribution) -> String {
     if bits > 0.0 {
         String::new()
@@ -697,8 +699,8 @@ pub(super) fn noise_model(shape: ModuleShape, distribution: SecretDistribution) 
     NoiseModel { degree: shape.degree, rank: shape.rank, secret_variance }
 }
 
-/// A hash of named lists of words. Every list comes with its name and its length, so different lists are
-/// different inputs of the hash, whatever they hold.
+/// A hash of named lists of words. Each list is hashed with its name and its length, so that different lists
+/// are different inputs of the hash.
 struct Fields(blake3::Hasher);
 
 impl Fields {
@@ -713,9 +715,9 @@ impl Fields {
     }
 }
 
-/// The digest states everything that two parties must have in common: the secrets, the moduli, the keys, and
-/// the plans that follow when nobody says otherwise. What is absent is an empty list, and what has a default
-/// is stated with it, so that one set has one digest, however it is written.
+/// The digest of everything that two parties must agree on: secrets, moduli, keys, and the defaults of plans.
+/// An absent value is hashed as an empty list, and a default value like the same value written out, so that
+/// one set has one digest however it is written.
 fn digest(spec: &ParamsSpec, segments: &Segments, primes: &Primes, gadget: Option<&Gadget>) -> [u8; 32] {
     let mut fields = Fields(blake3::Hasher::new_derive_key("clathrate parameters v2"));
     let size = |size: usize| size as u64;
@@ -735,8 +737,8 @@ fn digest(spec: &ParamsSpec, segments: &Segments, primes: &Primes, gadget: Optio
         "segments",
         segments.all().iter().flat_map(|segment| [size(segment.lowest()), segment.log2_scale.to_bits()]),
     );
-    // A bootstrap finds its stages by the names of segments; a single one is the whole chain, whatever its
-    // name.
+    // A bootstrap finds its stages by the names of segments. A single segment is the whole chain, whatever
+    // its name.
     if segments.all().len() > 1 {
         segments.all().iter().for_each(|segment| fields.bytes(segment.name.as_bytes()));
     }

@@ -1,6 +1,5 @@
-//! The table of the moduli that switching keys are made over, each with its switcher and the security of the
-//! secret that keys over it are under. A new modulus is one more entry of [`KeyModulus`], made in
-//! `Family::build`.
+//! The table of the key moduli. Each modulus has a switcher, and an estimate of the security of the secret
+//! that encrypts its keys. A new modulus is one more variant of [`KeyModulus`], built in `Family::build`.
 
 use std::collections::BTreeMap;
 
@@ -9,38 +8,39 @@ use clathrate_lattice::{Level, Switcher};
 use super::Params;
 use crate::error::CkksError;
 
-/// The moduli that a key is made over.
+/// The modulus of a switching key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyModulus {
     /// The ordinary chain with its special primes.
     Base,
     /// The chain with the temporary primes among the special ones. [dpad-he, sec. 3.2]
     Widened,
-    /// A chain of the base step and some special primes alone, because the ephemeral secret is sparse and not
+    /// A chain of the base step and some special primes only, because the ephemeral secret is sparse and not
     /// secure over a longer modulus.
     Encapsulation,
-    /// The ordinary primes, of which the lowest special ones are the highest step, with one digit: keys that
-    /// raise the modulus and apply a linear map at once.
+    /// The ordinary primes, with the lowest special primes as the highest step and a single digit: for keys
+    /// that raise the modulus and apply a linear map in one switch.
     Raise,
-    /// The base step and as few other primes as its keys can do with: the modulus of a ring of packing.
+    /// The base step and the fewest further primes that its keys need: the modulus of a ring of packing.
     /// [hermes, sec. 3.2]
     Packing,
-    /// The steps of levels 0 and 1 and as few other primes: the modulus of switches to the secrets of smaller
-    /// rings. [pcmm-mambo, sec. 6.3]
+    /// The steps of levels 0 and 1 and the fewest further primes that its keys need: for switches to the
+    /// secrets of smaller rings. [pcmm-mambo, sec. 6.3]
     SmallerRing,
 }
 
-/// What keys over one modulus are used with.
+/// The tables for the keys over one modulus.
 #[derive(Debug)]
 pub struct KeySwitching {
     /// The switcher, with its chain and gadget.
     pub switcher: Switcher,
-    /// The highest level that the keys serve.
+    /// The key level.
     pub most: Level,
-    /// Bits of the modulus at that level, special primes included.
+    /// Bits of the key modulus at that level, special primes included.
     pub log2_qp: f64,
-    /// Estimated bits of security, over that modulus, of the secret that keys are under. Keys of smaller
-    /// rings are under secrets of several dimensions, which are checked one by one: 0.
+    /// Estimated bits of security of the secret that encrypts the keys, over that modulus. The value is 0 for
+    /// [`KeyModulus::SmallerRing`], because these keys are under secrets of several dimensions and each ring
+    /// is checked separately.
     pub security_bits: f64,
 }
 
@@ -51,14 +51,16 @@ impl KeySwitching {
     }
 }
 
-/// The moduli that one parameter set has keys over.
+/// The key moduli of one parameter set.
 pub(super) type KeySwitchings = BTreeMap<KeyModulus, KeySwitching>;
 
 impl Params {
     /// The switcher and the security of keys over one modulus.
     ///
     /// # Errors
-    /// Says why these parameters have no such keys.
+    /// If these parameters have no such keys: [`CkksError::NoTemporaryRank`] at the temporary rank,
+    /// [`CkksError::NoEphemeralSecret`] for encapsulation and the raise, [`CkksError::Conversion`] for
+    /// smaller rings, and otherwise the errors of [`Params::switcher`].
     pub fn key_switching(&self, modulus: KeyModulus) -> Result<&KeySwitching, CkksError> {
         self.0.switching.get(&modulus).ok_or_else(|| match modulus {
             KeyModulus::Base => self.cannot_switch(),
@@ -74,7 +76,8 @@ impl Params {
         self.0.switching.contains_key(&modulus)
     }
 
-    /// The weight of the ephemeral secret that the modulus is raised under, where there is one.
+    /// The weight of the ephemeral secret, under which a bootstrap raises the modulus; `None` without such a
+    /// secret.
     #[must_use]
     pub fn ephemeral_weight(&self) -> Option<usize> {
         self.spec().ephemeral_weight.filter(|_| self.has_keys_over(KeyModulus::Encapsulation))

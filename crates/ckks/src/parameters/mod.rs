@@ -1,4 +1,4 @@
-//! Parameters: a plain specification, checked into an immutable [`Params`] that everything else holds.
+//! Parameters: a plain specification, and the immutable [`Params`] that result from checking it.
 
 use clathrate_arith::text::counted;
 use std::fmt;
@@ -52,10 +52,10 @@ use family::Family;
 use key_switching::KeySwitchings;
 use switching_report::PlannerSettings;
 
-/// Least bits of security of a specification without `insecure` or `below_128`.
+/// The minimum bits of security of a specification without `insecure` or `below_128`.
 pub const SECURITY_BITS: f64 = 128.0;
 
-/// Checked parameters with everything derived from them; cheap to clone.
+/// Checked parameters with all tables that follow from them; cheap to clone.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -70,7 +70,7 @@ pub struct Params(Arc<Inner>);
 
 struct Inner {
     family: Arc<Family>,
-    /// The family's specification, and which relative of it this is.
+    /// The family's specification, with the shape of this relative.
     spec: ParamsSpec,
     shape: ModuleShape,
     max_level: Level,
@@ -78,10 +78,11 @@ struct Inner {
     gadget: Option<Arc<Gadget>>,
     switching: KeySwitchings,
     temporary: Option<Temporary>,
-    /// Why there are no keys, where the dimension is too small for them: a shape of samples alone.
+    /// The reason why there are no keys, if the dimension is too small for them. Such a shape is for samples
+    /// only.
     without_keys: Option<String>,
     encoder: Encoder,
-    /// `X^{n/2}` at the highest level, once asked for.
+    /// `X^{n/2}` at the highest level, made on first use.
     imaginary_unit: OnceLock<Poly<Eval>>,
     security_bits: f64,
     digest: [u8; 32],
@@ -107,11 +108,13 @@ impl PartialEq for Params {
 }
 
 impl Params {
-    /// Checks `spec` and prepares rings, tables and encoders.
+    /// Checks `spec` and makes rings, tables and encoders.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`], also for the name of a preset with other contents;
-    /// [`CkksError::Insecure`]; [`CkksError::TablesTooLarge`]; [`CkksError::Arith`] where primes run out.
+    /// [`CkksError::InvalidParams`] for an impossible specification, if no prime of a size is left, and if
+    /// the name is that of a preset with other contents; [`CkksError::Insecure`];
+    /// [`CkksError::TablesTooLarge`]; [`CkksError::OutOfRange`] for an impossible runtime;
+    /// [`CkksError::Arith`] if auxiliary primes run out or the engine refuses the ring.
     pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         let relative = spec.relative.take();
         let root = spec.shape();
@@ -119,24 +122,25 @@ impl Params {
         relative.map_or(Ok(whole.clone()), |shape| whole.relative(shape))
     }
 
-    /// Parameters of a specification that others wrote, such as one in a file: as [`Params::new`], but
-    /// whether fewer than 128 bits of security are enough is the word of the caller, `allow_insecure`, and
-    /// not that of the specification.
+    /// Parameters of a specification from another party, such as one in a file. Unlike in [`Params::new`],
+    /// the caller (`allow_insecure`) and not the specification decides whether fewer than 128 bits of
+    /// security are acceptable.
     ///
     /// # Errors
-    /// [`CkksError::InsecureSpec`] for a set below 128 bits without the word; those of [`Params::new`].
+    /// [`CkksError::InsecureSpec`] for a set below 128 bits without `allow_insecure`; the errors of
+    /// [`Params::new`].
     pub fn received(spec: ParamsSpec, allow_insecure: bool, runtime: &Runtime) -> Result<Self, CkksError> {
         if allow_insecure {
             return Self::new(spec, runtime);
         }
         let accepts = spec.insecure || spec.below_128;
-        // Without its own acceptance a set is refused by its figures, before its tables are made.
+        // Without its own flags, an insecure set is refused by its sizes, before its tables are made.
         Self::new(ParamsSpec { insecure: false, below_128: false, ..spec }, runtime).map_err(|error| {
             match error {
                 CkksError::Insecure { bits, dimension, log2_qp, distribution, .. } if accepts => {
                     CkksError::InsecureSpec { bits, dimension, log2_qp, distribution }
                 }
-                // The caller's word alone would not do.
+                // `allow_insecure` alone would not suffice, because the specification has no flag either.
                 CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy }
                     if remedy.ends_with("insecure = true") =>
                 {
@@ -161,7 +165,7 @@ impl Params {
         Self::new(preset(name)?, runtime)
     }
 
-    /// The specification that the parameters were made from.
+    /// The specification of these parameters.
     #[must_use]
     pub fn spec(&self) -> &ParamsSpec {
         &self.0.spec
@@ -202,7 +206,7 @@ impl Params {
         self.0.gadget.as_deref().ok_or_else(|| self.cannot_switch())
     }
 
-    /// Why there is no switcher.
+    /// The error that says why there is no switcher.
     fn cannot_switch(&self) -> CkksError {
         if let Some(reason) = &self.0.without_keys {
             return CkksError::InvalidParams { reason: reason.clone() };
@@ -213,32 +217,32 @@ impl Params {
         clathrate_lattice::LatticeError::NoSpecialPrimes.into()
     }
 
-    /// The switcher.
+    /// The switcher of keys over the ordinary chain.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::DegreeWithoutKeys`] below degree
-    /// 8.
+    /// `NoSpecialPrimes` without special primes; [`CkksError::DegreeWithoutKeys`] below degree 8;
+    /// [`CkksError::InvalidParams`] for a shape that is for samples only.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
         Ok(&self.key_switching(KeyModulus::Base)?.switcher)
     }
 
-    /// The temporary rank, where there is one; its keys are over [`KeyModulus::Widened`].
+    /// The temporary rank, if there is one. Its keys are over [`KeyModulus::Widened`].
     #[must_use]
     pub fn temporary(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref()
     }
 
-    /// The temporary rank, if products of ciphertexts go through it; `None` at rank 1, where a product has a
-    /// single input, so that the rank-down would cost as much as a direct relinearisation. At rank 1 the
-    /// temporary rank serves rotations alone.
+    /// The temporary rank, if products of ciphertexts use it. `None` at rank 1: there a product has a single
+    /// input, so the rank-down would cost as much as a direct relinearisation, and the temporary rank serves
+    /// rotations only.
     #[must_use]
     pub fn temporary_for_products(&self) -> Option<&Temporary> {
         self.0.temporary.as_ref().filter(|_| self.rank() > 1)
     }
 
-    /// Whether products at `level` use a direct key of the ordinary rank over the widened chain: there is a
-    /// temporary rank, the direct key is secure, and the runtime does not fix the method
-    /// ([`Switching::AsMade`], [`Switching::Fixed`]).
+    /// The temporary rank, if products at `level` use a direct key of the ordinary rank over the widened
+    /// chain. They do so if the direct key is secure at `level` and a planner chooses the methods (not
+    /// [`Switching::AsMade`] or [`Switching::Fixed`]).
     #[must_use]
     pub fn direct(&self, level: Level) -> Option<&Temporary> {
         self.temporary_for_products().filter(|temporary| {
@@ -246,12 +250,12 @@ impl Params {
         })
     }
 
-    /// Parameters of another shape with the same moduli, scales and secret; conversions and rank reductions
-    /// lead to them. At a smaller dimension, the highest level is the highest at which keys have the security
-    /// that these parameters ask for.
+    /// Parameters of another shape with the same moduli, scales and secret; the target of conversions and
+    /// rank reductions. At a smaller dimension, the highest level is the highest one at which keys have the
+    /// security of these parameters, or 128 bits if that is less.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`] where no move leads to the shape, or no level is secure there.
+    /// [`CkksError::InvalidParams`] if no move leads to the shape, or if no level is secure there.
     pub fn relative(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         let relative = self.for_samples(shape)?;
         if shape == self.shape() {
@@ -263,12 +267,12 @@ impl Params {
         }
     }
 
-    /// As [`Params::relative`], and also of dimensions that are too small for keys: what LWE samples come as,
-    /// before they are packed at a larger dimension. Their modulus is shorter; encryption refuses levels at
-    /// which it is too long for the dimension.
+    /// [`Params::relative`] that also allows dimensions that are too small for keys. LWE samples have such
+    /// dimensions before they are packed to a larger one. The highest level of the result may be lower, and
+    /// encryption refuses levels whose modulus is too long for the dimension.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`] where no move leads to the shape.
+    /// [`CkksError::InvalidParams`] if no move leads to the shape.
     pub fn for_samples(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         if shape == self.shape() {
             return Ok(self.clone());
@@ -281,13 +285,13 @@ impl Params {
         self.0.family.samples_level(self.chain(), self.shape(), distribution)
     }
 
-    /// Whether the dimension is too small for keys, so that the shape is for samples alone.
+    /// Whether the dimension is too small for keys, so that the shape is for samples only.
     #[must_use]
     pub fn is_for_samples(&self) -> bool {
         self.0.without_keys.is_some()
     }
 
-    /// As [`Params::relative`], and also rings of packing, which have keys of packing alone.
+    /// [`Params::relative`] that also allows rings of packing, which have only keys of packing.
     pub(crate) fn with_keys_at(&self, shape: ModuleShape) -> Result<Self, CkksError> {
         match self.for_samples(shape) {
             Ok(ring) if ring.has_keys_over(KeyModulus::Packing) => Ok(ring),
@@ -300,15 +304,16 @@ impl Params {
         self.relative(ModuleShape { degree: self.degree(), rank })
     }
 
-    /// The parameters that this is a relative of, or these themselves.
+    /// The root of the family: these parameters, or those that they are a relative of.
     ///
     /// # Errors
-    /// None: the root parameters exist already.
+    /// No error is expected, because the root was made before.
     pub fn root(&self) -> Result<Self, CkksError> {
         self.relative(self.root_shape())
     }
 
-    /// The shape of equal dimension and rank 1, or of the least possible rank.
+    /// The shape of equal dimension and the least possible rank: the odd part of this rank, which is 1 for
+    /// powers of two.
     #[must_use]
     pub fn rlwe_shape(&self) -> ModuleShape {
         let gap = 1 << self.rank().trailing_zeros();
@@ -321,7 +326,7 @@ impl Params {
         self.0.family.root_shape()
     }
 
-    /// Whether both belong to one family, that is, have the same root.
+    /// Whether both belong to one family, which is to say that they have the same root.
     #[must_use]
     pub fn is_related(&self, other: &Self) -> bool {
         self.0.family.digest() == other.0.family.digest()
@@ -338,25 +343,25 @@ impl Params {
         self.check_same(other, what)
     }
 
-    /// How a secret of `rank` polynomials of this degree is distributed.
+    /// The distribution of a secret of `rank` polynomials of this degree.
     pub(crate) fn distribution_of(&self, rank: usize) -> SecretDistribution {
         self.0.family.distribution(ModuleShape { degree: self.degree(), rank })
     }
 
-    /// As [`Params::distribution_of`], with the least weight to expect of such a part of a secret of fixed
-    /// weight.
+    /// [`Params::distribution_of`] with the smallest weight to expect if this secret is a part of one of
+    /// fixed weight.
     pub(crate) fn least_distribution(&self, rank: usize) -> SecretDistribution {
         self.0.family.least_weight(ModuleShape { degree: self.degree(), rank })
     }
 
-    /// Bits of security that every key must have: the root's, at most 128.
+    /// Bits of security that every key must have: the root's, but at most 128.
     pub(crate) fn wanted_bits(&self) -> f64 {
         self.0.family.wanted_bits()
     }
 
     /// `X^{n/2}` at `level`, the polynomial whose value is `i` in every slot: slot `j` is the value at
     /// `zeta^{5^j}`, and `(zeta^{n/2})^{5^j} = i^{5^j} = i` because `5^j = 1 mod 4`. It is also `i` in every
-    /// slot of a shorter row, which lives in the subring of `X^{gap}`.
+    /// slot of a shorter row, whose polynomial is in the subring of `X^{gap}`.
     pub(crate) fn imaginary_unit(&self, level: Level) -> Result<Poly<Eval>, CkksError> {
         let (ring, top) = (self.chain().ring(), self.chain().basis(self.max_level()));
         let unit = self.0.imaginary_unit.get_or_init(|| {
@@ -394,9 +399,9 @@ impl Params {
         Ok(())
     }
 
-    /// The canonical scale of a level, which fresh ciphertexts at that level have. The rescaled product of
-    /// two such ciphertexts has the canonical scale of the level below, `s_{l-1} = s_l^2 / q_l`, if both
-    /// levels are in one segment and the step matches the segment's scale.
+    /// The canonical scale of a level, which is the scale of fresh ciphertexts at that level. The rescaled
+    /// product of two such ciphertexts has the canonical scale of the level below, `s_{l-1} = s_l^2 / q_l`,
+    /// if both levels are in one segment and the step matches the segment's scale.
     #[must_use]
     pub fn scale(&self, level: Level) -> f64 {
         self.0.family.scale(level)
@@ -415,8 +420,8 @@ impl Params {
         self.0.family.segments().at(level.0)
     }
 
-    /// The scale of the rescaled product of two ciphertexts of canonical scale at `level`; `None` at level 0,
-    /// and where the product does not fit the modulus or is below the noise.
+    /// The scale of the rescaled product of two ciphertexts of canonical scale at `level`. `None` at level 0,
+    /// and if the scale does not fit the modulus or is below the noise.
     #[must_use]
     pub fn product_scale(&self, level: Level) -> Option<f64> {
         let below = Level(level.0.checked_sub(1)?);
@@ -427,8 +432,7 @@ impl Params {
             .then_some(rescaled)
     }
 
-    /// Segments whose steps do not match their scale: where repeated products of ciphertexts collapse, and
-    /// why.
+    /// A warning for each segment on which repeated products of ciphertexts collapse, with the reason.
     #[must_use]
     pub fn scale_warnings(&self) -> &[ScaleWarning] {
         self.0.family.scale_warnings()
@@ -452,31 +456,33 @@ impl Params {
         self.0.chain.key_basis(self.max_level()).log2(self.0.chain.ring())
     }
 
-    /// Estimated bits of security: the minimum over all keys, including the keys of the temporary rank.
+    /// Estimated bits of security: the minimum over the secret of ordinary rank, the secret of the temporary
+    /// rank and the ephemeral secret, each over the largest modulus of its keys. For a shape that is for
+    /// samples only, it is that of a uniform secret at the highest level.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
 
-    /// Whether the estimate is below 128 bits; every file made under such parameters is marked.
+    /// Whether the estimate is below 128 bits. Every file made under such parameters says so.
     #[must_use]
     pub fn is_insecure(&self) -> bool {
         self.0.security_bits < SECURITY_BITS
     }
 
-    /// BLAKE3 of everything that must agree between two parties.
+    /// The BLAKE3 digest of everything that two parties must agree on.
     #[must_use]
     pub fn digest(&self) -> &[u8; 32] {
         &self.0.digest
     }
 
-    /// Name and digest, as messages and file labels state them.
+    /// The name and digest, as messages and file labels show them.
     #[must_use]
     pub fn parameter_id(&self) -> ParameterId {
         ParameterId { name: Some(self.0.spec.name.clone()), digest: self.0.digest }
     }
 
-    /// Threads the engine uses.
+    /// The number of threads of the engine.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.0.family.threads()
@@ -488,11 +494,11 @@ impl Params {
         self.0.family.runtime()
     }
 
-    /// The same parameters under another runtime, on another device for example. They are made once for as
-    /// long as they are in use.
+    /// The same parameters under another runtime, for example on another device. Parameters under one runtime
+    /// are made once and shared while they are in use.
     ///
     /// # Errors
-    /// As [`Params::new`], for what depends on the runtime.
+    /// The errors of [`Params::new`] that depend on the runtime.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         if runtime == self.runtime() {
             return Ok(self.clone());
@@ -500,7 +506,7 @@ impl Params {
         self.0.family.under(runtime)?.member(self.shape())
     }
 
-    /// The machine model that predicts times. Plans choose by other prices, which are the same on every
+    /// The machine model that predicts times. Plans are chosen by prices instead, which are the same on every
     /// machine ([`Cost::price`](crate::keys::Cost::price)).
     #[must_use]
     pub fn machine_profile(&self) -> &MachineProfile {
@@ -511,10 +517,7 @@ impl Params {
         self.has_keys_over(KeyModulus::Base).then(|| self.0.family.planning())
     }
 
-    /// Refuses scales below 1, and those that leave no bit for a message.
-    ///
-    /// # Errors
-    /// [`CkksError::ScaleOutOfRange`].
+    /// Refuses scales below 1, and scales that leave no bit for a message.
     pub fn check_scale(&self, scale: f64, level: Level) -> Result<(), CkksError> {
         let headroom = self.log2_q(level);
         if scale.is_finite() && scale >= 1.0 && scale.log2() + 1.0 <= headroom {
@@ -523,13 +526,11 @@ impl Params {
         Err(CkksError::ScaleOutOfRange { log2_scale: scale.log2(), level: level.0, headroom })
     }
 
-    /// Refuses numbers that may wrap around, or that decryption would not tell from such: a declared bound
-    /// that, times the scale, exceeds a quarter of the modulus. The bound, where there is one.
-    ///
-    /// # Errors
-    /// [`CkksError::BoundTooLarge`].
+    /// Refuses a declared bound whose product with the scale exceeds a quarter of the modulus: such numbers
+    /// may wrap around, or decryption could not tell them from numbers that did. An infinite bound means that
+    /// there is none.
     pub(crate) fn check_bound(&self, magnitude: f64, scale: f64, level: Level) -> Result<(), CkksError> {
-        // One bit for the sign, and one that shows overflows at decryption.
+        // One bit is for the sign, and one for decryption to detect overflows.
         let headroom = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
         if magnitude.is_finite() && magnitude > headroom {
             return Err(CkksError::BoundTooLarge {
@@ -557,11 +558,11 @@ impl Params {
         })
     }
 
-    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, by a
-    /// key made for levels up to `key_level`.
+    /// The variance that a reduction from rank `from` to the rank of these parameters adds at `level`, with a
+    /// key of key level `key_level`.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors for a level above `key_level`.
+    /// `NoSpecialPrimes` without special primes; level errors for a level above `key_level`.
     pub fn reduction_variance(&self, from: usize, level: Level, key_level: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, key_level)?;
         Ok(self.noise_model().coalesced_switch(

@@ -1,9 +1,9 @@
-//! Rings of packing: smaller rings in which samples are packed before one switch leads to the ring of a
-//! bootstrap, and in which matrix products take their rows.
+//! Rings of packing: smaller rings that pack samples before one switch to the ring of a bootstrap, and that
+//! hold the rows of some matrix products.
 //!
-//! A smaller ring has a smaller modulus, which level 0 with one special prime or two does not exceed: its
-//! transforms are shorter, and its keys are smaller. Its secret is uniform and drawn for it alone, because a
-//! part of the owner's secret may be sparse. Source: [hermes, sec. 3.2, 4.5].
+//! A smaller ring has a smaller modulus: level 0 and one to three further primes. Its transforms are shorter
+//! and its keys smaller. Its secret is uniform and independent of the owner's secret, because a part of the
+//! owner's secret may be sparse. Source: [hermes, sec. 3.2, 4.5].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use super::spec::LEAST_DEGREE;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
-/// The most special primes of a ring of packing.
+/// The maximum number of special primes of a ring of packing.
 const MOST_SPECIAL: usize = 3;
 
-/// The variance of a rounding under the secret of a ring of packing of degree `n`, which is uniform whatever
-/// the parameters' own: `(1 + 2 n / 3) / 12`.
+/// The variance of a rounding error under the secret of a ring of packing of degree `n`, which is uniform
+/// even if the owner's secret is sparse: `(1 + 2 n / 3) / 12`.
 pub(crate) fn packing_rounding(degree: usize) -> f64 {
     (1.0 + 2.0 / 3.0 * degree as f64) / 12.0
 }
 
-/// The level at which arrays come under the secrets of smaller rings.
+/// The level at which arrays are switched to the secrets of smaller rings.
 pub(crate) const SMALLER_RING_LEVEL: Level = Level(1);
 
 impl Family {
-    /// The switches of `shape` to the secrets of smaller rings; `None` but at rank 1 and the root's
-    /// dimension, and without a level 1.
+    /// The tables of the switches from `shape` to the secrets of smaller rings. `None` unless `shape` has
+    /// rank 1 and the root's dimension, and the chain has a level 1 and suitable special primes.
     pub(super) fn smaller_ring(
         &self,
         chain: &Arc<Chain>,
@@ -58,13 +58,13 @@ impl Family {
         Ok(switcher.sharing(self.key_cache().clone()))
     }
 
-    /// Whether a uniform secret of `shape` protects a modulus of so many bits.
+    /// Whether a uniform secret of `shape` has the family's security over a modulus of `log2_qp` bits.
     fn protects(&self, shape: ModuleShape, log2_qp: f64) -> Result<bool, CkksError> {
         Ok(self.secure_level(shape, SecretDistribution::UniformTernary, &|_| log2_qp, Level(0))?.is_some())
     }
 
-    /// The ring of packing of `shape`; `None` at the root's dimension, at ranks above 1, and where no modulus
-    /// of such keys is secure.
+    /// The ring of packing of `shape`. `None` at ranks above 1, at the root's dimension and above, below the
+    /// least degree with keys, and if the shortest modulus of its keys is not secure.
     pub(super) fn packing_ring(
         &self,
         chain: &Arc<Chain>,
@@ -84,13 +84,14 @@ impl Family {
     }
 }
 
-/// The levels up to `most` with the fewest and shortest other primes that are as long as their digits. Primes
-/// of higher levels serve as well: no ciphertext that such keys switch has them.
+/// The steps of the levels up to `most` and the fewest special primes, at most three, whose product bounds
+/// every digit; of equally many primes, the shortest. Primes of higher levels may be special primes here,
+/// because no ciphertext that these keys switch contains them.
 fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
     let first = chain.step(most).end;
     let end = chain.special_basis().indices().last()? + 1;
-    // Thousandths of a bit, so that the order does not depend on the last bit of a logarithm; neighbours of
-    // one size stay in the chain's order.
+    // Logarithms are rounded to thousandths of a bit, so that the order does not depend on their last bits.
+    // The sort is stable: ranges of equal size stay in the order of the chain.
     let bits = |range: &Range<usize>| (Basis::new(range.clone()).log2(chain.ring()) * 1e3).round() as i64;
     (1..=MOST_SPECIAL).find_map(|count| {
         let mut ranges: Vec<Range<usize>> =
@@ -105,7 +106,7 @@ fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
 }
 
 impl Params {
-    /// The family's rings of packing, of degrees of at least `least`, rising.
+    /// The family's rings of packing of a degree of at least `least`, in ascending order.
     pub(crate) fn packing_rings(&self, least: usize) -> Vec<Self> {
         let degrees = (0..self.root_shape().dimension().ilog2())
             .map(|log| 1usize << log)
@@ -114,11 +115,11 @@ impl Params {
         rings.filter(|ring| ring.has_keys_over(KeyModulus::Packing)).collect()
     }
 
-    /// The ring of degree `degree` that rows of level 1 are switched to: a ring of packing whose secret
-    /// protects the keys of these switches, too.
+    /// The ring of degree `degree` to which rows of level 1 are switched: a ring of packing whose secret also
+    /// protects the keys of these switches.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] where there is none.
+    /// [`CkksError::Conversion`] if there is no such ring.
     pub(crate) fn product_ring(&self, degree: usize) -> Result<Self, CkksError> {
         let root = self.root()?;
         let ring = root.for_samples(ModuleShape { degree, rank: 1 });
@@ -134,22 +135,22 @@ impl Params {
         Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason })
     }
 
-    /// The rings that rows of level 1 may be switched to, of degrees of at least `least`, rising.
+    /// The rings of a degree of at least `least` to which rows of level 1 may be switched, in ascending
+    /// order.
     pub(crate) fn product_rings(&self, least: usize) -> Vec<Self> {
         self.packing_rings(least).iter().filter_map(|ring| self.product_ring(ring.degree()).ok()).collect()
     }
 
-    /// Refuses switches that these parameters have no switcher for: those of a ring of packing, or all
-    /// others.
+    /// Checks that these parameters have the switcher of a ring of packing, or the ordinary switcher.
     ///
     /// # Errors
-    /// As [`Params::switcher`]; [`CkksError::Conversion`] where this is no ring of packing.
+    /// [`CkksError::Conversion`] if this is not a ring of packing; the errors of [`Params::switcher`].
     pub(crate) fn check_switching(&self, in_packing_ring: bool) -> Result<(), CkksError> {
         let modulus = if in_packing_ring { KeyModulus::Packing } else { KeyModulus::Base };
         self.key_switching(modulus).map(|_| ())
     }
 
-    /// Why samples are not packed in this ring under a secret of its own.
+    /// The error that says why this ring cannot pack samples under a secret of its own.
     pub(crate) fn no_packing_ring(&self) -> CkksError {
         let reason = format!(
             "there is no ring of packing at {}: one has rank 1, a smaller degree than the parameters, and protects the modulus of level 0 and special primes",

@@ -1,4 +1,4 @@
-//! Named parameter sets, from a data file.
+//! Presets: named parameter sets from a data file.
 
 use clathrate_lattice::SecretDistribution;
 use clathrate_lattice::security::estimated_bits;
@@ -9,10 +9,10 @@ use crate::error::CkksError;
 
 const PRESETS: &str = include_str!("../../presets/presets.toml");
 
-/// What begins a preset in the data file.
+/// The line that begins a preset in the data file.
 const HEAD: &str = "[[preset]]";
 
-/// The field of the data file that is no part of a specification.
+/// The field of the data file that is not part of a specification.
 const PURPOSE: &str = "purpose";
 
 #[derive(Deserialize)]
@@ -20,17 +20,17 @@ struct File {
     preset: Vec<toml::Table>,
 }
 
-/// A preset: a specification, and what it is for.
+/// A preset: a specification and its purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preset {
     /// The specification.
     pub spec: ParamsSpec,
-    /// What it is for, in a sentence or a few.
+    /// The purpose, in one or a few sentences.
     pub purpose: String,
 }
 
 impl Preset {
-    /// Bits of security by the sizes of the primes, without making any: as
+    /// Estimated bits of security from the sizes of primes, without a search for primes. Equal to
     /// [`Params::security_bits`](super::Params::security_bits) up to rounding.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
@@ -48,13 +48,13 @@ impl Preset {
         [temporary, ephemeral].into_iter().flatten().fold(own, f64::min)
     }
 
-    /// Bits of all primes.
+    /// Bits of all primes of the ordinary chain, special primes included.
     #[must_use]
     pub fn log2_qp(&self) -> f64 {
         self.spec.steps.iter().flatten().chain(&self.spec.special).sum()
     }
 
-    /// Bytes of a fresh ciphertext of one polynomial in a file, where the mask is a seed.
+    /// Bytes in a file of a fresh ciphertext of one polynomial, whose mask is a seed.
     #[must_use]
     pub fn ciphertext_bytes(&self) -> f64 {
         let bits: f64 = self.spec.steps.iter().flatten().map(|bits| bits.ceil()).sum();
@@ -65,7 +65,7 @@ impl Preset {
 /// All presets, in the order of the file.
 ///
 /// # Errors
-/// [`CkksError::InvalidParams`] for a data file that cannot be read, which the tests rule out.
+/// [`CkksError::InvalidParams`] if the data file cannot be read; the tests rule this out.
 pub fn presets() -> Result<Vec<Preset>, CkksError> {
     read(PRESETS)
 }
@@ -94,19 +94,18 @@ pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
     presets()?.into_iter().map(|preset| preset.spec).find(|spec| spec.name == name).ok_or_else(unknown)
 }
 
-/// How the names of presets that protect nothing begin: whoever asks for one has to write the word, so no
-/// other set is called so.
+/// The prefix of the names of presets that protect nothing. Other sets must not use it, so that whoever asks
+/// for an insecure set has to write the word.
 const UNPROTECTED: &str = "insecure_";
 
-/// Refuses the name of a preset for other contents, in whatever case it is written, because people trust a
-/// set by its name.
+/// Refuses the name of a preset for other contents, in upper or lower case, because people trust a set by its
+/// name.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].
 pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
     let name = spec.name.trim().to_ascii_lowercase();
-    // Of the file, the one preset of this name is read alone: a check that every set goes through is to cost
-    // little.
+    // Every set passes this check, so only the preset of this name is parsed, not the whole file.
     let own = PRESETS.split(HEAD).find(|part| part.contains(&format!("\nname = {name:?}\n")));
     let reason = match own {
         Some(part) => {

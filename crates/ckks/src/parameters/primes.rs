@@ -1,10 +1,10 @@
-//! From sizes to primes.
+//! The choice of primes for the sizes in a specification.
 //!
 //! A fresh ciphertext at level `l` has the canonical scale `s_l`. The rescaled product of two such
 //! ciphertexts has the scale `s_l^2 / q_l`, so this is the canonical scale `s_{l-1}`. The recursion doubles
-//! every deviation from the nominal scale, so each scaling step is chosen nearest to `s_l^2 / 2^log2_scale`,
-//! which keeps deviations below the spacing of primes. Fresh ciphertexts and rescaled products of one level
-//! then have exactly the same scale.
+//! every deviation from the nominal scale. Each scaling step is therefore chosen nearest to `s_l^2 /
+//! 2^log2_scale`, which keeps deviations below the spacing of primes. Fresh ciphertexts and rescaled products
+//! of one level then have exactly the same scale.
 
 use clathrate_arith::primes::{is_prime, largest_primes, primes_near};
 
@@ -15,33 +15,33 @@ use crate::error::CkksError;
 
 /// The primes of a specification.
 pub(super) struct Primes {
-    /// Steps from level 0 up, then special primes, then temporary ones.
+    /// The primes of the steps from level 0 up, then the special primes, then the temporary primes.
     pub moduli: Vec<u64>,
-    /// How many of the moduli are temporary primes.
+    /// The number of temporary primes.
     pub temporary: usize,
     /// Primes per step.
     pub step_lengths: Vec<usize>,
 }
 
-/// The search for primes congruent to 1 modulo `step`, each found once.
+/// A search for primes congruent to 1 modulo `step` that returns each prime at most once.
 struct Search {
     step: u64,
-    /// The degree whose transforms need this `step`; used in messages.
+    /// The degree whose transforms need this `step`, for messages.
     degree: usize,
     used: Vec<u64>,
 }
 
-/// Number of candidates for one prime of a pair: among so many, one has a partner whose product is near the
-/// wanted one.
+/// The number of candidates for one prime of a pair. One of so many candidates has a partner such that the
+/// product is near the wanted one.
 const PAIR_CANDIDATES: usize = 256;
 
-/// How far the primes of a pair may be from their nominal sizes, in bits, so that their product is near the
-/// wanted one. At degree 2^16, neighbouring 28-bit primes differ by a factor of about 1 + 2^-8, and 16
+/// The largest distance in bits of the primes of a pair from their nominal sizes, for the sake of their
+/// product. At degree 2^16, neighbouring 28-bit primes differ by a factor of about 1 + 2^-8, and 16
 /// neighbours span about 0.1 bits.
 const PAIR_SLACK_BITS: f64 = 0.5;
 
-/// A product this near to the wanted one (relatively) ends the search, so that pairs stay near their sizes
-/// where primes are dense.
+/// A pair whose product is within this relative distance of the wanted one ends the search, so that the
+/// primes stay near their sizes if primes are dense.
 const PAIR_TOLERANCE: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl Search {
@@ -54,7 +54,7 @@ impl Search {
         }
     }
 
-    /// The largest prime below `2^bits`, no smaller than half of that.
+    /// The largest unused prime between `2^(bits - 1)` and `2^bits`.
     fn largest(&mut self, bits: f64) -> Result<u64, CkksError> {
         let limit = bits.exp2();
         let mut candidate = Some(((limit as u64).saturating_sub(1) / self.step) * self.step + 1);
@@ -68,10 +68,9 @@ impl Search {
         Err(self.missing(bits))
     }
 
-    /// The primes between half and twice the `target`, nearest first; none if no modulus is near the target.
-    /// Primes above 2^60 are left out, because they cannot be moduli.
+    /// The unused primes below 2^60 between half and twice the `target`, nearest first.
     fn near(&self, target: f64) -> impl Iterator<Item = u64> {
-        // Numbers above 2^60 cannot be moduli; with a larger target, the search would walk through all of
+        // Numbers above 2^60 cannot be moduli. With a larger target, the search would pass through all of
         // them first.
         let target = target.min(60f64.exp2());
         let near = (target >= 2.0).then(|| primes_near(target, self.step, &self.used));
@@ -85,8 +84,8 @@ impl Search {
         Ok(prime)
     }
 
-    /// Primes of the given sizes whose product is near `wanted`: the last prime is the nearest to the
-    /// quotient that the others leave, and the last two primes are chosen together.
+    /// Primes of the given sizes whose product is near `wanted`. The last two primes are chosen together, so
+    /// that their product is near the quotient that the others leave.
     fn product_near(&mut self, wanted: f64, sizes: &[f64]) -> Result<Vec<u64>, CkksError> {
         let Some((&last, others)) = sizes.split_last() else { return Ok(Vec::new()) };
         let Some((&first, others)) = others.split_last() else { return Ok(vec![self.nearest(wanted)?]) };
@@ -117,18 +116,18 @@ impl Search {
     }
 }
 
-/// The order of the roots of unity that every prime must have, for transforms at every degree that moves lead
-/// to.
+/// The order of the roots of unity that every prime must have: transforms at every degree that moves lead to
+/// need them.
 fn root_order(spec: &ParamsSpec) -> u64 {
     2 * spec.largest_degree() as u64
 }
 
-/// Chooses primes congruent to 1 mod twice the largest degree that the rank can be moved to, distinct and
+/// Chooses distinct primes congruent to 1 modulo twice the largest degree that moves lead to. The choice is
 /// reproducible.
 pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, CkksError> {
     let mut search = Search { step: root_order(spec), degree: spec.largest_degree(), used: Vec::new() };
-    // Special primes are chosen first, because they should be as large as possible, while scaling primes
-    // should be near their target.
+    // Special primes are chosen first, because they should be as large as possible. Scaling primes should be
+    // near their target instead.
     let special = spec
         .special
         .iter()
@@ -165,10 +164,10 @@ pub(super) fn choose(spec: &ParamsSpec, segments: &Segments) -> Result<Primes, C
     })
 }
 
-/// Bits of auxiliary primes: the class of primes with the fastest transforms.
+/// Bits of auxiliary primes. Primes of this size have the fastest transforms.
 const AUXILIARY_BITS: u32 = 45;
 
-/// The auxiliary primes of KLSS switching; they belong to no modulus of the scheme.
+/// The auxiliary primes of KLSS switching. They belong to no modulus of the scheme.
 pub(super) fn auxiliary(spec: &ParamsSpec, primes: &Primes) -> Result<Vec<u64>, CkksError> {
     match spec.auxiliary_count(primes.moduli.len()) {
         0 => Ok(Vec::new()),

@@ -1,4 +1,4 @@
-//! The canonical scale of each level, and checks of chains whose steps do not match their scale.
+//! The canonical scale of each level, and checks for chains whose steps do not match their scale.
 
 use std::fmt;
 
@@ -11,21 +11,21 @@ use crate::error::CkksError;
 /// A step matches the scale if their sizes differ by at most this many bits.
 pub(super) const FOLLOW_BITS: f64 = 1.0;
 
-/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment; the
-/// nominal scale if the step does not match the scale.
+/// The canonical scale below a level of scale `scale` and step product `product`, inside one segment. It is
+/// the nominal scale if the step does not match the scale.
 pub(super) fn next_scale(scale: f64, product: f64, log2_scale: f64) -> f64 {
     let next = scale * scale / product;
     if (next.log2() - log2_scale).abs() < FOLLOW_BITS { next } else { log2_scale.exp2() }
 }
 
-/// Product of a step's primes, always multiplied in the same order, so that equal computations give equal
+/// The product of a step's primes. The order of the factors is fixed, so that equal computations give equal
 /// bits.
 pub(super) fn step_product(chain: &Chain, level: Level) -> f64 {
     chain.step(level).fold(1.0, |product, i| product * chain.ring().moduli()[i].value() as f64)
 }
 
-/// The canonical scale of each level, level 0 first: a segment's highest level has the nominal scale, and
-/// each level below has its [`next_scale`].
+/// The canonical scale of each level, level 0 first. The highest level of a segment has the nominal scale,
+/// and each level below has its [`next_scale`].
 pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
     let levels = chain.max_level().0 + 1;
     let mut scales = vec![0.0; levels];
@@ -40,13 +40,13 @@ pub(super) fn canonical_scales(chain: &Chain, segments: &Segments) -> Vec<f64> {
     scales
 }
 
-/// A segment whose steps do not match its scale: repeated products of ciphertexts end at `level`.
+/// A segment on which repeated products of ciphertexts collapse at `level`, because steps do not match the
+/// scale or the modulus is too short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScaleWarning {
     /// The segment's name.
     pub segment: String,
-    /// The level at which products collapse: their scale does not fit the modulus there, or is below the
-    /// noise.
+    /// The level at which products collapse: their scale does not fit the modulus, or is below the noise.
     pub level: usize,
     /// Binary logarithm of the scale that products have at that level.
     pub log2_product: f64,
@@ -54,8 +54,8 @@ pub struct ScaleWarning {
     pub room_bits: f64,
     /// Binary logarithm of the noise of one rescale, as a root mean square.
     pub log2_noise: f64,
-    /// The highest step that does not match the scale, and its bits; `None` if all steps match and the
-    /// modulus at `level` is too short.
+    /// The highest step that does not match the scale, and its bits. `None` if the steps down to `level`
+    /// match and the modulus is too short.
     pub step: Option<(usize, f64)>,
     /// Binary logarithm of the segment's scale.
     pub log2_scale: f64,
@@ -84,18 +84,18 @@ impl fmt::Display for ScaleWarning {
     }
 }
 
-/// The sizes that decide which products a chain has room for, all in bits, level 0 first.
+/// The sizes that decide which products fit a chain, all in bits, level 0 first.
 pub(super) struct Sizes {
     pub steps: Vec<f64>,
     /// Bits of the modulus of each level.
     pub moduli: Vec<f64>,
-    /// Binary logarithms of the canonical scales.
+    /// Binary logarithm of the canonical scale of each level.
     pub scales: Vec<f64>,
-    /// Binary logarithm of the root mean square of a rescale's rounding.
+    /// Binary logarithm of the root mean square of the rounding error of a rescale.
     pub noise: f64,
 }
 
-/// Bits that a message needs beside its scale, for the sign.
+/// Bits that a message needs in addition to its scale, for the sign.
 const SIGN_BITS: f64 = 1.0;
 
 impl Sizes {
@@ -113,13 +113,13 @@ impl Sizes {
         log2_scale + SIGN_BITS <= self.moduli[level]
     }
 
-    /// Refuses chains on which no product can be rescaled at some level of a segment; warns where repeated
-    /// products of ciphertexts collapse.
+    /// Refuses chains on which no product can be rescaled at some level of a segment. Returns warnings for
+    /// segments on which repeated products of ciphertexts collapse.
     ///
     /// A rescaled product of two ciphertexts has a scale of `2 s_l - q_l` bits. This scale must exceed the
-    /// noise. The scale must also fit the modulus below, unless a product with a plaintext, whose scale can
-    /// be chosen, fits: such a chain is for products with plaintexts, and a warning says so. The modulus of
-    /// level 0 may be too short for the nominal scale: level 0 can then hold small scales only.
+    /// noise. It must also fit the modulus below. If it does not, the scale of a product with a plaintext,
+    /// which can be chosen, must fit: such a chain is for products with plaintexts, and a warning says so.
+    /// The modulus of level 0 may be too short for the nominal scale: level 0 then holds small scales only.
     ///
     /// # Errors
     /// [`CkksError::InvalidParams`].
@@ -159,8 +159,8 @@ impl Sizes {
         Ok(())
     }
 
-    /// The first level, from the segment's highest level down, at which repeated products of ciphertexts have
-    /// an unusable scale.
+    /// A warning for the first level, from the segment's highest level down, at which the scale of repeated
+    /// products of ciphertexts is unusable.
     fn collapse(&self, segment: &Segment) -> Option<ScaleWarning> {
         let (mut product, mut culprit) = (self.scales[segment.highest()], None);
         for level in (segment.lowest() + 1..=segment.highest()).rev() {

@@ -1,8 +1,8 @@
 //! Segments: consecutive levels of a chain that share one nominal scale.
 //!
-//! Inside a segment the canonical scales follow `s_{l-1} = s_l^2 / q_l`. Each segment starts at its highest
-//! level from its own nominal scale, so a chain can hold circuits of several precisions, one after the other:
-//! linear maps, ordinary products, modular reduction.
+//! Inside a segment the canonical scales follow `s_{l-1} = s_l^2 / q_l`. The highest level of each segment
+//! has the segment's nominal scale. A chain can therefore hold circuits of several precisions, one after the
+//! other: linear maps, ordinary products, modular reduction.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use crate::error::CkksError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
-    /// A name for people, e.g. "modular reduction"; no two segments of a chain share one.
+    /// A name for people, e.g. "modular reduction", unique in a chain.
     pub name: String,
     /// Binary logarithm of the nominal scale: the canonical scale of the segment's highest level.
     pub log2_scale: f64,
@@ -42,22 +42,22 @@ impl Segment {
         self.levels.1
     }
 
-    /// Whether `level` is one of its levels.
+    /// Whether the segment has this level.
     #[must_use]
     pub fn contains(&self, level: usize) -> bool {
         (self.levels.0..=self.levels.1).contains(&level)
     }
 }
 
-/// Name of the one segment of a chain whose specification names none.
+/// Name of the only segment if a specification names none.
 const WHOLE: &str = "chain";
 
-/// The segments of a chain from level 0 up: every level is in exactly one.
+/// The segments of a chain from level 0 up. Every level is in exactly one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Segments(Vec<Segment>);
 
 impl Segments {
-    /// The segments of a checked specification: `given`, or one of all levels from 0 to `top`.
+    /// The segments of a checked specification: `given`, or a single one with all levels from 0 to `top`.
     pub(super) fn new(given: &[Segment], top: usize, log2_scale: f64) -> Self {
         let mut segments = given.to_vec();
         if segments.is_empty() {
@@ -67,19 +67,19 @@ impl Segments {
         Self(segments)
     }
 
-    /// All of them, the lowest first.
+    /// All segments, the lowest first.
     pub(super) fn all(&self) -> &[Segment] {
         &self.0
     }
 
-    /// The segment of `level`; levels above the chain count to the highest segment.
+    /// The segment of `level`. Levels above the chain belong to the highest segment.
     pub(super) fn at(&self, level: usize) -> &Segment {
         let above = self.0.partition_point(|segment| segment.levels.0 <= level);
         &self.0[above.max(1) - 1]
     }
 }
 
-/// Refuses scales outside the range that specifications may ask for.
+/// Refuses scales outside the range of specifications.
 pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksError> {
     if log2_scale.is_finite() && (4.0..=120.0).contains(&log2_scale) {
         return Ok(());
@@ -89,8 +89,9 @@ pub(super) fn check_log2_scale(log2_scale: f64, of: &str) -> Result<(), CkksErro
     })
 }
 
-/// Refuses segments that do not cover every level of `steps` exactly once, scales that their lowest level
-/// cannot hold, and a `log2_scale` (0 for none) that differs from the scale of the highest segment.
+/// Refuses segments that do not cover every level of `steps` exactly once, scales that do not fit the lowest
+/// level of their segment, and a `log2_scale` (0 for none) that differs from the scale of the highest
+/// segment.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].

@@ -8,35 +8,35 @@ use super::segments::{self, Segment};
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
-/// The least ring degree of a specification.
+/// The smallest ring degree of a specification, and of keys.
 pub(super) const LEAST_DEGREE: usize = 8;
 pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 
-/// Least bits of security that `below_128` accepts: enough for the parameter sets of the papers.
+/// The minimum bits of security with `below_128`: enough for the parameter sets of the papers.
 pub(super) const PAPER_SECURITY_BITS: f64 = 110.0;
 
-/// Binary logarithm of the largest probability of failure of a bootstrap, unless options or a specification
-/// say otherwise.
+/// Binary logarithm of the largest probability of failure of a bootstrap, if neither the options nor the
+/// specification state one.
 pub(crate) const LOG2_FAILURE: f64 = -128.0;
 
-/// Special primes of keys to the ephemeral secret unless the specification says otherwise.
+/// The default number of special primes of keys to the ephemeral secret.
 pub(super) const EPHEMERAL_SPECIAL: usize = 2;
 
-/// Bytes of the tables of one coefficient modulo one prime: a root of unity and its quotient, for transforms
-/// in both directions.
+/// Bytes of tables per coefficient and prime: a root of unity and its quotient, for transforms in both
+/// directions.
 const TABLE_BYTES: usize = 4 * size_of::<u64>();
 
-/// Chains of fewer primes switch fastest with the hybrid method, so they get no auxiliary primes.
+/// Chains of fewer primes have no auxiliary primes, because they switch fastest with the hybrid method.
 pub(super) const LEAST_PRIMES: usize = 12;
 
-/// Most auxiliary primes: enough for digits and key digits of 16 primes together.
+/// The number of auxiliary primes: enough for digits and key digits of 16 primes together.
 const MOST_AUXILIARY: usize = 16;
 
-/// Most bits of a prime.
+/// The maximum bits of a prime.
 const MOST_BITS: f64 = 60.0;
 
-/// Parameters as users write them: sizes of primes instead of primes. Sizes may be fractions of a bit, e.g.
-/// 45.8.
+/// Parameters as users write them, with sizes of primes instead of primes. Sizes may be fractions of a bit,
+/// e.g. 45.8.
 ///
 /// ```
 /// let spec: clathrate_ckks::ParamsSpec = toml::from_str(r#"
@@ -61,60 +61,60 @@ pub struct ParamsSpec {
     /// Bits of each prime of each modulus step, level 0 first.
     #[serde(serialize_with = "sizes::of_steps")]
     pub steps: Vec<Vec<f64>>,
-    /// Bits of each special prime; without any there are no switching keys.
+    /// Bits of each special prime. Without special primes there are no switching keys.
     #[serde(default, serialize_with = "sizes::of_primes")]
     pub special: Vec<f64>,
-    /// Bits of each temporary prime: at the temporary rank the special modulus is the product of these and
+    /// Bits of each temporary prime. The special modulus at the temporary rank is the product of these and
     /// the special primes. [dpad-he, sec. 3.2]
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "sizes::of_primes")]
     pub temporary: Vec<f64>,
-    /// The temporary rank `k^ > k`, through which relinearisations and rank-hoisted rotations go; needs
+    /// The temporary rank `k^ > k`, at which relinearisations and rank-hoisted rotations compute; needs
     /// `temporary`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_rank: Option<usize>,
-    /// Another shape with the same moduli and the same secret, which conversions and rank reductions lead to.
+    /// Another shape with the same moduli and the same secret, a target of conversions and rank reductions.
     /// See [`Params::relative`](super::Params::relative).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative: Option<ModuleShape>,
-    /// Binary logarithm of the scale at the top level. With `segments`, it can be left out (0) and is the
-    /// scale of the highest segment.
+    /// Binary logarithm of the scale at the top level. With `segments` it may be left out (0), and is then
+    /// the scale of the highest segment.
     #[serde(default)]
     pub log2_scale: f64,
     /// Segments of the chain, each with its own scale, which together cover every level once. Without
-    /// segments, the whole chain has one scale, `log2_scale`.
+    /// segments, `log2_scale` is the scale of the whole chain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<Segment>,
-    /// Non-zero coefficients of the secret; absent for uniform ternary.
+    /// The number of non-zero coefficients of the secret; absent for a uniform ternary secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_weight: Option<usize>,
-    /// Non-zero coefficients of the ephemeral secret of encapsulation; absent for no such secret. Its keys
-    /// serve the base step (level 0) only.
+    /// The number of non-zero coefficients of the ephemeral secret, under which bootstraps raise the modulus;
+    /// absent for no such secret. Keys to it have key level 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_weight: Option<usize>,
-    /// How many of the first primes of `special` the keys to the ephemeral secret use; absent for 2, or for
-    /// all if there are fewer.
+    /// The number of special primes of the keys to the ephemeral secret, the first ones of `special`; absent
+    /// for 2, or for all if there are fewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_special: Option<usize>,
-    /// The most bytes that the keys of a bootstrap may take in memory, unless a plan says otherwise; absent
-    /// for as many as the fastest plan needs.
+    /// The maximum bytes in memory of the keys of a bootstrap, unless a plan states its own; absent for as
+    /// many as the fastest plan needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap_key_bytes: Option<u64>,
-    /// Binary logarithm of the largest probability that a bootstrap may fail with, unless a plan says
-    /// otherwise; absent for -128.
+    /// Binary logarithm of the largest probability of failure of a bootstrap, unless a plan states its own;
+    /// absent for -128.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bootstrap_log2_failure: Option<f64>,
-    /// Most bits of a switching digit; absent for the bits of the special modulus.
+    /// The maximum bits of a digit of key switching; absent for the bits of the special modulus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_bits: Option<f64>,
-    /// Accepts any security, for tests only. Every file made under fewer than 128 bits is marked.
+    /// Accepts any security, for tests only. Every file made under parameters below 128 bits says so.
     #[serde(default, skip_serializing_if = "is_false")]
     pub insecure: bool,
-    /// Accepts a paper's own set a little below 128 bits.
+    /// Accepts at least 110 bits of security, for the parameter sets of papers.
     #[serde(default, skip_serializing_if = "is_false")]
     pub below_128: bool,
 }
 
-/// Writes sizes to files: whole numbers of bits as integers.
+/// Serialises sizes: a whole number of bits as an integer.
 mod sizes {
     use serde::{Serialize, Serializer};
 
@@ -151,7 +151,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl ParamsSpec {
-    /// How the secret is drawn.
+    /// The distribution of the secret.
     #[must_use]
     pub fn distribution(&self) -> SecretDistribution {
         self.secret_weight.map_or(SecretDistribution::UniformTernary, SecretDistribution::FixedWeight)
@@ -163,13 +163,13 @@ impl ParamsSpec {
         ModuleShape { degree: self.degree, rank: self.rank }
     }
 
-    /// The largest degree that conversions of the rank lead to; primes are chosen for this degree.
+    /// The largest degree that conversions of the rank lead to. Primes are chosen for this degree.
     #[must_use]
     pub fn largest_degree(&self) -> usize {
         (self.degree << self.rank.trailing_zeros()).min(LARGEST_DEGREE).max(self.degree)
     }
 
-    /// The same specification, with `log2_scale` set from the segments if there are any.
+    /// The same specification with `log2_scale` set from the segments, if there are any.
     pub(super) fn normalised(mut self) -> Self {
         if let Some(highest) = self.segments.iter().max_by_key(|segment| segment.levels) {
             self.log2_scale = highest.log2_scale;
@@ -177,13 +177,13 @@ impl ParamsSpec {
         self
     }
 
-    /// How many auxiliary primes a chain of so many primes has.
+    /// The number of auxiliary primes of a chain of `primes` primes.
     pub(super) fn auxiliary_count(&self, primes: usize) -> usize {
         if self.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
     }
 
     /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed.
-    /// Counted at the largest degree that the rank leads to.
+    /// The tables are those of the largest degree that the rank leads to.
     ///
     /// # Errors
     /// [`CkksError::TablesTooLarge`].
@@ -314,7 +314,7 @@ impl ParamsSpec {
     }
 }
 
-/// How `part` of `whole` coefficients are distributed.
+/// The distribution of `part` of `whole` coefficients.
 pub(super) fn part_of(distribution: SecretDistribution, part: usize, whole: usize) -> SecretDistribution {
     match distribution {
         SecretDistribution::FixedWeight(weight) => {
@@ -324,8 +324,8 @@ pub(super) fn part_of(distribution: SecretDistribution, part: usize, whole: usiz
     }
 }
 
-/// How a secret of the temporary rank is distributed: the additional polynomials are uniform ternary or have
-/// the same density as the secret.
+/// The distribution of a secret of the temporary rank. Its additional polynomials are uniform ternary or have
+/// the density of the secret.
 pub(super) fn temporary_distribution(
     spec: &ParamsSpec,
     shape: ModuleShape,

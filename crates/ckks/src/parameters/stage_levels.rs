@@ -1,5 +1,5 @@
-//! Which levels of a chain that bootstraps belong to the application, and which to the stages of a bootstrap,
-//! by the names of its segments.
+//! The levels of a chain with bootstraps, by the names of its segments: those of the application, and those
+//! of the stages of a bootstrap.
 
 use clathrate_lattice::Level;
 
@@ -9,10 +9,10 @@ use crate::error::CkksError;
 /// Name of the segment of the lowest levels.
 pub const BASE: &str = "base";
 
-/// Name of the segment that is left to the application.
+/// Name of the segment of the application.
 pub const APPLICATION: &str = "application";
 
-/// Name of the segment of slots-to-coefficients, in chains where it comes last.
+/// Name of the segment of slots-to-coefficients, in chains on which this stage comes last.
 pub const SLOTS_TO_COEFFS: &str = "slots to coefficients";
 
 /// Name of the segment of the modular reduction.
@@ -21,25 +21,25 @@ pub const REDUCTION: &str = "modular reduction";
 /// Name of the segment of the highest levels.
 pub const COEFFS_TO_SLOTS: &str = "coefficients to slots";
 
-/// The ends of the stages.
+/// The levels at which the stages start and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StageLevels {
     /// The lowest level of the application, where a bootstrap starts.
     pub start: Level,
     /// The highest level of the application, where a bootstrap ends.
     pub end: Level,
-    /// The level after the modular reduction: `end`, or the highest one of slots-to-coefficients where that
-    /// comes last.
+    /// The level after the modular reduction: `end`, or the highest level of slots-to-coefficients if that
+    /// stage comes last.
     pub reduced: Level,
     /// The level before the modular reduction.
     pub slots: Level,
 }
 
 impl StageLevels {
-    /// The levels of a chain that bootstraps.
+    /// The levels of a chain with bootstraps.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where a segment is missing or at the wrong place.
+    /// [`CkksError::NotBootstrappable`] if a segment is missing or in the wrong place.
     pub(crate) fn new(params: &Params) -> Result<Self, CkksError> {
         let refuse =
             |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
@@ -87,13 +87,14 @@ impl StageLevels {
 }
 
 impl Params {
-    /// Whether arrays under these parameters can be bootstrapped, as far as their levels tell.
+    /// Whether the levels and the rank of these parameters allow bootstraps.
     #[must_use]
     pub fn has_bootstrap_levels(&self) -> bool {
         StageLevels::new(self).is_ok() && self.rank() == 1
     }
 
-    /// The lowest and the highest level of the application, between which bootstraps lift arrays.
+    /// The lowest and the highest level of the application. A bootstrap of one round brings arrays from the
+    /// former to the latter.
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`].
@@ -102,10 +103,9 @@ impl Params {
         Ok((levels.start, levels.end))
     }
 
-    /// The level at which arrays are encrypted, circuits are planned and keys are made unless the caller
-    /// states another one: the highest level of the application in parameters that bootstrap, because the
-    /// levels above belong to the bootstrap, whose scales products do not keep; otherwise
-    /// [`Params::max_level`].
+    /// The default level of encryption, of planned circuits and of keys. In parameters with bootstraps it is
+    /// the highest level of the application, because the levels above are for the bootstrap and have scales
+    /// that products do not keep. Otherwise it is [`Params::max_level`].
     #[must_use]
     pub fn fresh_level(&self) -> Level {
         let top = self.max_level();

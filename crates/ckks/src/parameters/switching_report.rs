@@ -1,5 +1,5 @@
 //! The figures of [`Params::switching_report`]: the switching method of each level, its predicted time and
-//! bytes, and the profile behind the choice.
+//! bytes, and the machine profile behind them.
 
 use clathrate_arith::text::counted;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::error::CkksError;
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// Where the times of a plan come from.
+/// The origin of the predicted times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "origin", rename_all = "kebab-case")]
 pub enum ProfileOrigin {
@@ -34,16 +34,16 @@ pub enum ProfileOrigin {
     Given,
 }
 
-/// The settings by which the planner of a parameter set works.
+/// The settings of the planner of a parameter set.
 #[derive(Debug, Clone)]
 pub(super) struct PlannerSettings {
     pub(super) profile: MachineProfile,
     pub(super) origin: ProfileOrigin,
-    /// Bytes that may be derived from one key, in multiples of the key's bytes.
+    /// The maximum bytes derived from one key, in multiples of the key's bytes.
     pub(super) expansion: f64,
 }
 
-/// The figures of [`Params::switching_report`]: the switching method of each level, for keys of one highest
+/// The figures of [`Params::switching_report`]: the switching method of each level, for keys of one key
 /// level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SwitchingReport {
@@ -53,32 +53,32 @@ pub struct SwitchingReport {
     pub degree: usize,
     /// Rank `k`.
     pub rank: usize,
-    /// How methods are chosen: "fastest", "as made" or "fixed".
+    /// How methods are chosen: "fastest", "tuned", "as made" or "fixed".
     pub policy: String,
-    /// Highest level of the keys.
+    /// The key level.
     pub key_level: usize,
-    /// Number of polynomials that the reported switch takes: `k (k + 1) / 2` as in a relinearisation, or `k`
-    /// as in a rotation if products go through a temporary rank. At rank 1 both numbers are the same.
+    /// The number of input polynomials of the reported switch: `k (k + 1) / 2` as in a relinearisation, or
+    /// `k` as in a rotation if products use a temporary rank. At rank 1 both numbers are the same.
     pub inputs: usize,
     /// One row per level that can switch, lowest first.
     pub rows: Vec<SwitchingRow>,
     /// Levels at which the requested method is impossible.
     pub refused: Vec<RefusedLevel>,
-    /// Bytes of one generated key.
+    /// Bytes of one key as it was made.
     pub key_bytes: usize,
     /// Bytes derived from one key when all levels are in use.
     pub derived_bytes: usize,
-    /// Most bytes that may be derived from one key, in multiples of `key_bytes`; `None` if there is no limit
-    /// or the method is fixed.
+    /// The maximum bytes derived from one key, in multiples of `key_bytes`; `None` without a limit or for a
+    /// method that no planner chose.
     pub key_expansion: Option<f64>,
-    /// Most bytes of derived keys that are kept, over all keys.
+    /// The maximum bytes of the cache of derived keys, for all keys.
     pub key_cache_bytes: usize,
-    /// The description in the machine profile.
+    /// The description of the machine profile.
     pub profile: String,
-    /// Where the machine profile comes from.
+    /// The origin of the machine profile.
     #[serde(flatten)]
     pub origin: ProfileOrigin,
-    /// The same figures for switches at the temporary rank: of products, or of rotations at rank 1.
+    /// The same figures for switches at the temporary rank: for products, or for rotations at rank 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temporary: Option<Box<Self>>,
     /// Name of the engine that computes.
@@ -90,28 +90,27 @@ pub struct SwitchingReport {
 pub struct SwitchingRow {
     /// The level.
     pub level: usize,
-    /// The method: "hybrid", or "klss" where the key is cut into digits too.
+    /// The method: "hybrid", or "klss" if the key is decomposed into digits too.
     pub method: &'static str,
-    /// Whether the switch reads the key exactly as it is stored in its file, so that nothing is derived from
-    /// the key.
+    /// Whether the switch reads the key as it is stored in its file, so that nothing is derived from it.
     pub as_made: bool,
     /// Special primes, `r`: the digit length on a chain of equal primes.
     pub r: usize,
     /// Primes per key digit, `r~`; KLSS only.
     pub r_tilde: Option<usize>,
-    /// Digits that a polynomial is cut into, `d`.
+    /// Digits of a polynomial, `d`.
     pub digits: usize,
     /// Bits of the longest digit.
     pub log2_digit: f64,
-    /// Digits that the key is cut into, `d~`; KLSS only.
+    /// Digits of the key, `d~`; KLSS only.
     pub key_digits: Option<usize>,
-    /// Auxiliary primes that the products are computed modulo, `r'`; KLSS only.
+    /// Auxiliary primes modulo which the products are computed, `r'`; KLSS only.
     pub auxiliary: Option<usize>,
-    /// Predicted milliseconds of a switch, one thread.
+    /// Predicted milliseconds of a switch on one thread.
     pub milliseconds: f64,
-    /// Bytes of key that a switch reads.
+    /// Bytes of the key that a switch reads.
     pub read_bytes: usize,
-    /// Bytes derived from one key for this level, and shared with the other levels of the same choice.
+    /// Bytes derived from one key for this level. Levels with the same method share them.
     pub derived_bytes: usize,
 }
 
@@ -120,21 +119,22 @@ pub struct SwitchingRow {
 pub struct RefusedLevel {
     /// The level.
     pub level: usize,
-    /// Why, with numbers.
+    /// The reason, with numbers.
     pub reason: String,
 }
 
 impl Params {
-    /// How each level switches with keys of level `key_level`, the top if absent: method, digits, predicted
-    /// times, bytes.
+    /// The switching method of each level with keys of level `key_level` (the top if absent): digits,
+    /// predicted times, bytes.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; `LevelOutOfRange`.
+    /// `NoSpecialPrimes` without special primes, and the other errors of [`Params::switcher`];
+    /// `LevelOutOfRange`.
     pub fn switching_report(&self, key_level: Option<Level>) -> Result<SwitchingReport, CkksError> {
         let key_level = key_level.unwrap_or(self.max_level());
         self.check_level(key_level)?;
         let (rank, quadratic) = (self.rank(), self.rank() * (self.rank() + 1) / 2);
-        // If products go through the temporary rank, only rotations switch directly.
+        // If products use the temporary rank, only rotations switch directly.
         let inputs = if self.temporary_for_products().is_some() { rank } else { quadratic };
         let mut plan = self.plan_of(self.switcher()?, Rank(rank), inputs, key_level)?;
         if let Some(temporary) = self.temporary() {
@@ -146,7 +146,7 @@ impl Params {
         Ok(plan)
     }
 
-    /// The figures of switches of `inputs` polynomials by keys of `rank`.
+    /// The figures of switches of `inputs` polynomials, with keys of rank `rank`.
     fn plan_of(
         &self,
         switcher: &Switcher,
@@ -195,7 +195,7 @@ impl Params {
             refused,
             key_bytes: super::explain::switch_key_bytes(chain, gadget, (inputs, columns), key_level),
             derived_bytes: derived.values().sum(),
-            // The memory limit applies to planned methods only; a fixed method is used whatever it takes.
+            // The memory limit applies to planned methods only. A fixed method is used whatever it takes.
             key_expansion: (self.runtime().switching.is_planned() && planning.expansion.is_finite())
                 .then_some(planning.expansion),
             key_cache_bytes: switcher.derived_keys().budget(),
@@ -230,8 +230,7 @@ impl fmt::Display for SwitchingRow {
 }
 
 impl SwitchingReport {
-    /// Writes the meaning of the table's columns; columns of the KLSS method are explained only if a row has
-    /// them.
+    /// Writes the meaning of the table's columns, those of the KLSS method only if a row has them.
     fn write_legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "         r   special primes of the switch")?;
         writeln!(f, "         d   digits that a polynomial is cut into")?;

@@ -1,4 +1,4 @@
-//! Bootstraps of several arrays as one batch.
+//! The bootstrap of several arrays as one batch.
 
 use super::plan::{BOOTSTRAP, BootstrapPlan};
 use crate::arrays::{Ciphertext, Layout, Padding};
@@ -9,12 +9,12 @@ use crate::progress::Progress;
 impl Evaluator {
     /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they
     /// share masks where the plan has several bodies, and two polynomials of real numbers are one of complex
-    /// ones, whichever arrays they are of. Arrays keep their shapes and their order; they may be at different
-    /// levels from the plan's lowest up, and are of rank 1.
+    /// ones, whichever arrays hold them. The results keep the shapes and the order of the arrays. The arrays
+    /// have rank 1 and may be at different levels, from the plan's lowest level up.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the number of an array that the
-    /// plan is not for, before any work; as [`Evaluator::bootstrap`].
+    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the index of an array that does not
+    /// match the plan, before any work; the errors of [`Evaluator::bootstrap`].
     pub fn bootstrap_batch(
         &self,
         arrays: &[&Ciphertext],
@@ -53,8 +53,8 @@ impl Evaluator {
             (low[0].level, low[0].scale),
         );
         drop(low);
-        // Two polynomials of real numbers may be one of complex numbers on the way: which two depends on the
-        // batch.
+        // Two polynomials of real numbers may be bootstrapped as one of complex numbers. Which two depends on
+        // the batch.
         let size = |x: &Ciphertext| x.estimate.slot_errors().1;
         let largest = arrays
             .iter()
@@ -81,9 +81,8 @@ impl Evaluator {
 }
 
 impl Ciphertext {
-    /// Refuses arrays of another owner, complex numbers for a plan for real ones, and complex numbers beside
-    /// real ones: a batch of both would be one of complex numbers, whose imaginary parts real arrays do not
-    /// have.
+    /// Refuses arrays of another owner, complex numbers if the plan is for real ones, and a mixture of real
+    /// and complex numbers: such a batch would be complex, but real arrays have no imaginary parts.
     fn check_kind_of(&self, first: &Self, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.key_id.check_same(first.key_id, "an array of the batch")?;
         if self.is_symbol() != first.is_symbol() {
@@ -102,7 +101,7 @@ impl Ciphertext {
         Err(CkksError::Conversion { operation: BOOTSTRAP, reason })
     }
 
-    /// Refuses another scale than the canonical one of the level.
+    /// Refuses a scale other than the canonical one of the level.
     fn check_scale_of_level(&self) -> Result<(), CkksError> {
         let canonical = self.params.scale(self.level);
         if crate::evaluation::levels::same_scale(self.scale, canonical) {

@@ -1,4 +1,5 @@
-//! The choice among plans: slots of the transforms, rounds, and keys that fit into a given number of bytes.
+//! The choice among plans: the slots of the transforms, the rounds, the bodies, and the keys within a limit
+//! on their bytes.
 
 use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
@@ -11,54 +12,58 @@ use crate::error::CkksError;
 use crate::keys::{Cost, KeyName, Switch};
 use crate::parameters::{Params, StageLevels};
 
-/// Transforms of the array's own slots have fewer keys where these are not limited: they may take this much
-/// more time than those of all slots.
+/// Transforms of the array's own slots have fewer keys than those of all slots, so they are chosen if they
+/// take at most this many times as long.
 const SLOWER: f64 = 1.05;
 
-/// What errors call the limit on keys.
+/// The name of the limit on keys in errors.
 const KEY_BYTES: &str = "the bytes of keys of a bootstrap";
 
-/// Without a limit, keys of a batch take at most so many times the bytes of those for one polynomial.
+/// Without a limit, the keys of a batch may take this many times the bytes of the keys for one polynomial.
 const BATCH_KEYS: usize = 3;
 
-/// Transforms of all slots are taken where they are so many bits more precise, though slower.
+/// Slower transforms of all slots are chosen if they are this many bits more precise.
 const WORTHWHILE_BITS: f64 = 2.0;
 
 impl BootstrapPlan {
-    /// The circuit for arrays in all slots, failing with a probability of at most 2^-128 for each polynomial.
+    /// The circuit for arrays in all slots, with the default options.
     pub fn new(params: &Params) -> Result<Self, CkksError> {
         Self::with_options(params, BootstrapOptions::default())
     }
 
-    /// The circuit with these options. Without a number of rounds it has two where the application's scale
-    /// holds 16 bits more than one round leaves, and one otherwise. For few slots its linear transforms are
-    /// those of the slots or those of all slots, in which the numbers repeat: all where that is predicted to
-    /// be faster by 5 %, or more precise by two bits, and where slots-to-coefficients comes last. That choice
-    /// does not depend on the numbers being real, nor on rounds, so that one set of keys serves all of these.
-    /// Under a limit on the bytes of keys it is the fastest one that was found within the limit.
+    /// The circuit with these options.
+    ///
+    /// If no number of rounds is given, the circuit has two rounds if the application's scale holds at least
+    /// 16 bits more than one round leaves, and one round otherwise. For few slots, the linear transforms have
+    /// the array's own slots, or all slots, in which the numbers repeat. They have all slots if
+    /// slots-to-coefficients comes last, or if the prediction for all slots is faster by more than 5 % or
+    /// more precise by at least two bits. That choice does not depend on whether numbers are real, nor on the
+    /// rounds, so that one set of keys serves all these plans. Under a limit on the bytes of keys, the
+    /// circuit is the fastest that was found within the limit.
     ///
     /// # Errors
     /// [`CkksError::Insecure`] for more bodies under a mask than the parameters protect;
-    /// [`CkksError::NotBootstrappable`] where the chain lacks a segment, the rank is not 1, no secret is
-    /// sparse enough, the levels of the modular reduction do not suffice, or its approximation is poor;
-    /// [`CkksError::OutOfRange`] for a number of slots or of rounds, and for a limit below what any plan's
-    /// keys take; scale errors.
+    /// [`CkksError::NotBootstrappable`] if the chain lacks a segment, the rank is not 1, no secret is sparse
+    /// enough, the levels of the modular reduction do not suffice, or its approximation is poor;
+    /// [`CkksError::OutOfRange`] for an impossible number of slots or rounds, and for a limit below the keys
+    /// of every plan; scale errors.
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         check_bodies(params, options.bodies)?;
         let options = BootstrapOptions { transform_slots: transform_slots(params, options), ..options };
         Self::within_key_limit(params, options)?.with_rounds(options.rounds)
     }
 
-    /// The circuit for arrays of `polys` polynomials: with as many bodies under a mask as make it fastest, a
-    /// power of two, of those that are secure and whose keys take at most
-    /// [`BootstrapOptions::most_key_bytes`], or the limit of the parameters, or else three times the bytes of
-    /// keys for one polynomial. Polynomials are counted as they are bootstrapped: with a plan for complex
-    /// numbers, two of real numbers are one. [pcmm-mambo, sec. 6.2]; differs: the paper has one mask for the
-    /// whole batch.
+    /// The circuit for arrays of `polys` polynomials, with the fastest number of bodies under a mask.
+    ///
+    /// The number is a power of two that is secure, and whose keys are within a limit:
+    /// [`BootstrapOptions::most_key_bytes`], or the limit of the parameters, or three times the bytes of the
+    /// keys for one polynomial. `polys` counts polynomials as they are bootstrapped: a plan for complex
+    /// numbers bootstraps two polynomials of real numbers as one. [pcmm-mambo, sec. 6.2]; differs: the paper
+    /// has one mask for the whole batch.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without polynomials, and where no number of bodies has keys within the
-    /// limit; as [`BootstrapPlan::with_options`].
+    /// [`CkksError::OutOfRange`] without polynomials, and if the limit excludes every number of bodies; the
+    /// errors of [`BootstrapPlan::with_options`].
     pub fn for_batch(params: &Params, polys: usize, options: BootstrapOptions) -> Result<Self, CkksError> {
         if polys == 0 {
             let remedy = "plan for one polynomial or more".to_owned();
@@ -73,11 +78,11 @@ impl BootstrapPlan {
         })
     }
 
-    /// The circuit for `polys` polynomials whose number of bodies under a mask has the least price of `cost`
-    /// for each of them, as [`BootstrapPlan::for_batch`] chooses.
+    /// The circuit for `polys` polynomials with the number of bodies under a mask for which the price of
+    /// `cost` is the least, among those that [`BootstrapPlan::for_batch`] allows.
     ///
     /// # Errors
-    /// As [`BootstrapPlan::for_batch`]; those of `cost`.
+    /// The errors of [`BootstrapPlan::with_options`] and of `cost`.
     pub(in crate::circuits) fn fastest_bodies(
         params: &Params,
         polys: usize,
@@ -101,8 +106,8 @@ impl BootstrapPlan {
                 params,
                 BootstrapOptions { bodies, most_key_bytes: Some(most), ..options },
             ) {
-                // More bodies are less secure and have larger keys, so the first that do not fit are the last
-                // to be tried.
+                // More bodies are less secure and have larger keys, so the search ends at the first number
+                // that is refused.
                 Err(CkksError::Insecure { .. } | CkksError::OutOfRange { what: KEY_BYTES, .. }) => break,
                 other => other?,
             };
@@ -117,13 +122,13 @@ impl BootstrapPlan {
         Ok(best)
     }
 
-    /// What was priced for a batch: for each number of bodies the time of a polynomial and the keys.
+    /// The candidates for a batch: for each number of bodies, the time per polynomial and the keys.
     #[must_use]
     pub fn batch_costs(&self) -> &[BatchCost] {
         self.batch.as_ref().map_or(&[], |(_, costs)| costs)
     }
 
-    /// One round, with keys that fit into the limit.
+    /// The circuit of one round, with keys within the limit.
     fn within_key_limit(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
         let given =
             params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -138,8 +143,8 @@ impl BootstrapPlan {
         self.params.required_keys(self.known_needs()?)?.bytes(&self.params)
     }
 
-    /// Gives the linear maps fewer keys, one map at a time, where a saved byte costs the least time, until
-    /// all keys take at most `most` bytes or no map has fewer. Returns the bytes.
+    /// Reduces the keys of the linear maps until all keys take at most `most` bytes or no map has fewer keys.
+    /// Each step changes the map for which a saved byte costs the least time. Returns the bytes.
     fn limit_keys(&mut self, most: usize) -> Result<usize, CkksError> {
         loop {
             let bytes = self.key_bytes()?;
@@ -161,7 +166,8 @@ impl BootstrapPlan {
     }
 }
 
-/// Refuses more bodies under a mask than keys of the highest level protect, and those of the sparse secrets.
+/// Refuses more bodies under a mask than are secure at the highest level, and, for the sparse secret, at
+/// level 0.
 fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
     if !(2..=MOST_BODIES).contains(&bodies) {
         return Ok(());
@@ -179,7 +185,7 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
     Ok(())
 }
 
-/// The slots of the transforms for few slots; absent where there is no choice.
+/// The slots of the transforms if the array has few slots; `None` if the options leave no choice.
 fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> {
     let all = params.slot_count();
     let few =
@@ -188,7 +194,7 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
     if StageLevels::new(params).is_ok_and(|levels| levels.slots_last()) {
         return Some(all);
     }
-    // What the options say of numbers, rounds and accuracy has no part in the choice.
+    // The kind of numbers, the rounds and the accuracy have no part in the choice.
     let BootstrapOptions { raise_keys, most_key_bytes, bodies, product, .. } = options;
     let plan = |transform_slots: usize| -> Result<(f64, f64), CkksError> {
         let own = BootstrapOptions {
@@ -210,7 +216,8 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
             Some(slots)
         }
         (_, Ok(_)) => Some(all),
-        // Neither can be: the error to tell is that of the transforms with the least keys.
+        // There is no plan of all slots. If there is none of the array's own slots either, the error should
+        // be that of the transforms with the fewest keys.
         (_, Err(_)) => {
             let least = |transform_slots: usize| {
                 let own = BootstrapOptions { transform_slots: Some(transform_slots), ..options };
@@ -221,7 +228,7 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
     }
 }
 
-/// The bytes of the fewest keys that any plan has.
+/// The bytes of keys of the plan with the fewest.
 fn least_key_bytes(params: &Params, options: BootstrapOptions) -> Result<usize, CkksError> {
     let one = |raise_keys: bool| {
         BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options })?.limit_keys(0)
@@ -229,11 +236,11 @@ fn least_key_bytes(params: &Params, options: BootstrapOptions) -> Result<usize, 
     Ok(if options.raise_keys { one(true)?.min(one(false)?) } else { one(false)? })
 }
 
-/// The faster one of the plans with and without keys that raise the modulus, each with as many rotation keys
-/// as `most` bytes allow.
+/// The faster of the plans with and without keys that raise the modulus, each with as many rotation keys as
+/// `most` bytes allow.
 ///
 /// # Errors
-/// [`CkksError::OutOfRange`] with the least bytes that any plan needs; those of `plan`.
+/// [`CkksError::OutOfRange`] with the bytes of the plan with the fewest keys; the errors of `plan`.
 fn within(
     most: usize,
     options: BootstrapOptions,

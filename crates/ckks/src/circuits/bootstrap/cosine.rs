@@ -1,5 +1,5 @@
-//! The cosine polynomials of the modular reduction: fitted offline near whole numbers, or interpolated where
-//! no fit is on record.
+//! The cosine polynomials of the modular reduction: fitted offline near whole numbers, or interpolated if
+//! there is no fit for the range, degree and double angles.
 
 use std::f64::consts::PI;
 
@@ -25,8 +25,8 @@ struct Fit {
     even: Vec<f64>,
 }
 
-/// An even polynomial near `cos(2 pi R t / 2^doublings)`, `R = range - 3/4`, at `t = (x - 1/4) / R` for `x`
-/// near whole numbers of magnitude below `range`.
+/// An even polynomial that approximates `cos(2 pi R t / 2^doublings)`, with `R = range - 3/4`, near the
+/// points `t = (x - 1/4) / R` for whole numbers `x` of magnitude below `range`.
 pub(super) fn cosine(range: usize, degree: usize, doublings: usize) -> Result<Polynomial, CkksError> {
     let file: File = toml::from_str(FITS).map_err(|error| CkksError::InvalidParams {
         reason: format!("the file of cosine polynomials: {error}"),
@@ -52,8 +52,8 @@ pub(super) fn cosine(range: usize, degree: usize, doublings: usize) -> Result<Po
     Polynomial::new(coefficients, PolynomialBasis::Chebyshev, (-1.0, 1.0))
 }
 
-/// The largest magnitude of `x - 1/4` for integer parts of a magnitude below `range` and messages that are
-/// small against 1/4.
+/// The largest magnitude of `x - 1/4`, for integer parts of magnitude below `range` and messages much smaller
+/// than 1/4.
 pub(super) fn radius(range: usize) -> f64 {
     range as f64 - 0.75
 }

@@ -5,13 +5,13 @@
 //! sin(2 pi x) = cos(2 pi (x - 1/4)) = D^r( cos(2 pi (x - 1/4) / 2^r) ),    D(y) = 2 y^2 - 1
 //! ```
 //!
-//! The cosine is approximated by a Chebyshev polynomial of `t = (x - 1/4) / R`, which is even, so that half
-//! the products suffice; `R = K - 3/4` is the largest magnitude of `x - 1/4`. Then `r` double angles follow.
-//! The result is multiplied with `rho / 2 pi` by a change of its scale alone.
+//! A Chebyshev polynomial of `t = (x - 1/4) / R` approximates the cosine; `R = K - 3/4` is the largest
+//! magnitude of `x - 1/4`. The polynomial is even, so half the products suffice. Then `r` double angles
+//! follow. A change of the scale multiplies the result by `rho / 2 pi`.
 //!
-//! The cubic error is balanced over the messages by a larger slope, or taken away by a polynomial of the
-//! arcsine, `y + y^3 / 6 + ..`, which takes further levels. Below 30 bits an arcsine does not pay: a larger
-//! ratio `rho` costs less modulus than its levels.
+//! The cubic error is balanced over the messages by a larger slope, or removed by a polynomial of the
+//! arcsine, `y + y^3 / 6 + ..`, which takes further levels. Below 30 bits of precision an arcsine does not
+//! pay: a larger ratio `rho` costs less modulus than the levels of the arcsine.
 //!
 //! Source: Han and Ki (CT-RSA 2020), sec. 4 (double angles); Lee et al. (EUROCRYPT 2021), sec. 3; balanced
 //! cubic error: [bootstrapping study], sec. 2.3.
@@ -29,8 +29,8 @@ use crate::evaluation::Evaluator;
 use crate::evaluation::combinations::ProductTerm;
 use crate::parameters::Params;
 
-/// The share of the cubic error at the largest message that a larger slope takes away everywhere, so that the
-/// error is balanced over messages in [-1, 1].
+/// A larger slope compensates this share of the cubic error at the largest message, so that the error is
+/// balanced over messages in [-1, 1].
 const SLOPE: f64 = 0.65;
 
 /// The circuit of a modular reduction, from one level and scale to another.
@@ -51,12 +51,13 @@ pub struct ModularReduction {
 /// Degrees of the arcsine's polynomial.
 const ARCSINE_DEGREES: std::ops::RangeInclusive<usize> = 3..=15;
 
-/// Levels that a polynomial takes.
+/// The levels that a polynomial of this degree takes.
 fn depth_of(degree: usize) -> usize {
     usize::BITS as usize - degree.leading_zeros() as usize
 }
 
-/// The Taylor polynomial of the arcsine times `factor`, of odd degree: inputs are small.
+/// The Taylor polynomial of the arcsine, of odd degree, times `factor`. A Taylor polynomial suffices because
+/// inputs are small.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`] for another degree.
@@ -83,15 +84,17 @@ fn arcsine_of(degree: usize, factor: f64) -> Result<Polynomial, CkksError> {
 }
 
 impl ModularReduction {
-    /// A circuit from `level`, at its canonical scale, to `output`, where the message has the canonical
-    /// scale: for integer parts of magnitude below `range`, by a polynomial of degree `degree`, as many
-    /// double angles as the levels allow, and an arcsine if its degree and the ratio of the modulus to the
-    /// message's scale are given; without one, the ratio follows from the scales.
+    /// A circuit from `level` to `output`, each at its canonical scale, for integer parts of magnitude below
+    /// `range`.
+    ///
+    /// It has a cosine polynomial of degree `degree` and as many double angles as the levels allow. `arcsine`
+    /// adds a polynomial of the arcsine, with its degree and the ratio of the modulus to the message's scale.
+    /// Without an arcsine, the ratio follows from the scales.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] where the levels do not suffice for the polynomials and one double
-    /// angle; [`CkksError::OutOfRange`] for a degree of the arcsine that is not odd or too large; as
-    /// [`Polynomial::plan_at`](crate::Polynomial::plan_at).
+    /// [`CkksError::NotBootstrappable`] if the levels do not suffice for the polynomials and one double
+    /// angle, or are too many; [`CkksError::OutOfRange`] unless the degree of the arcsine is odd and in
+    /// range; the errors of [`Polynomial::plan_at`](crate::Polynomial::plan_at).
     pub(super) fn new(
         params: &Params,
         (level, output): (Level, Level),
@@ -124,8 +127,8 @@ impl ModularReduction {
         let arcsine = match arcsine {
             None => None,
             Some((degree, ratio)) => {
-                // The factor rho / 2 pi is in the coefficients, with what the scale of the result differs
-                // from the wanted one; that does not depend on them.
+                // The coefficients contain the factor rho / 2 pi, and the quotient of the wanted scale and
+                // the scale of the result. The latter scale does not depend on the coefficients.
                 let plan =
                     |factor: f64| arcsine_of(degree, factor * ratio / (2.0 * PI))?.plan_at(params, at, scale);
                 let first = plan(1.0)?;
@@ -157,20 +160,20 @@ impl ModularReduction {
         if given.is_some() {
             return Ok(reduction);
         }
-        // The slope depends on the ratio and the ratio on the slope, by less than 2^-10.
+        // The slope and the ratio depend on each other, by less than 2^-10, so a few iterations suffice.
         for _ in 0..8 {
             reduction.ratio = 2.0 * PI * reduction.sine_scale / (params.scale(at) * reduction.slope());
         }
         Ok(reduction)
     }
 
-    /// Integer parts of this magnitude or more make the result wrong.
+    /// The range: integer parts of this magnitude or more make the result wrong.
     #[must_use]
     pub fn range(&self) -> usize {
         self.range
     }
 
-    /// Double angles.
+    /// The number of double angles.
     #[must_use]
     pub fn doublings(&self) -> usize {
         self.doublings
@@ -182,7 +185,7 @@ impl ModularReduction {
         &self.cosine
     }
 
-    /// The plan of the arcsine's polynomial, if there is one.
+    /// The plan of the arcsine's polynomial; `None` without an arcsine.
     #[must_use]
     pub fn arcsine(&self) -> Option<&PolynomialPlan> {
         self.arcsine.as_ref()
@@ -211,13 +214,13 @@ impl ModularReduction {
         1.0 + SLOPE * (2.0 * PI / self.ratio).powi(2) / 6.0
     }
 
-    /// The largest magnitude of `x - 1/4`: inputs are `x / R`.
+    /// The largest magnitude `R` of `x - 1/4`. The circuit takes `x / R`.
     #[must_use]
     pub fn radius(&self) -> f64 {
         radius(self.range)
     }
 
-    /// What the circuit makes of `x`, in the clear and without noise: the message, with the errors of the
+    /// The result of the circuit for `x`, without encryption and noise: the message with the errors of the
     /// approximation and of the sine.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> f64 {
@@ -233,7 +236,7 @@ impl ModularReduction {
     }
 
     /// The root mean square and the largest error of the circuit without noise, over messages of magnitude up
-    /// to `largest` and integer parts below the range; the root mean square weighs each integer part with
+    /// to `largest` and integer parts below the range. The root mean square weights each integer part with
     /// `weight`.
     #[must_use]
     pub fn approximation_error(&self, largest: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
@@ -243,16 +246,17 @@ impl ModularReduction {
         (mean.sqrt(), errors.iter().fold(0.0, |worst, &(_, error)| error.max(worst)))
     }
 
-    /// The error of the circuit without noise over messages of magnitude up to `largest`; the integer parts
-    /// are weighed with `weight`.
+    /// The error of the circuit without noise, over messages of magnitude up to `largest`, with integer parts
+    /// weighted by `weight`.
     pub(super) fn approximation(&self, largest: f64, weight: impl Fn(i64) -> f64) -> Approximation {
         let moments: Vec<_> = messages(largest).map(|message| self.moments(message, &weight)).collect();
         Approximation::of(moments.into_iter())
     }
 
-    /// As [`ModularReduction::approximation`] for what a second round takes as messages, which has the mean
-    /// square that is returned first: `factor` times the error of a first round with messages of magnitude up
-    /// to 1, with a noise of this standard deviation. The mean is for a message of the first round.
+    /// The error of the circuit in a second round, whose messages are errors of the first round times
+    /// `factor`. An error of the first round is that of the circuit, for messages of magnitude up to 1, plus
+    /// noise of standard deviation `noise`. Returns the mean square of the second round's messages, and its
+    /// error, whose means are taken for each message of the first round.
     pub(super) fn later_approximation(
         &self,
         factor: f64,
@@ -276,12 +280,12 @@ impl ModularReduction {
         (grid_mean(&input), Approximation::of(moments.into_iter()))
     }
 
-    /// The mean error of a message over the integer parts, each weighed with `weight`.
+    /// The mean error of a message over the integer parts, weighted by `weight`.
     pub(super) fn mean_error(&self, message: f64, weight: impl Fn(i64) -> f64) -> f64 {
         self.moments(message, weight).0
     }
 
-    /// The mean error of a message over the integer parts, each weighed with `weight`, and the mean square.
+    /// The mean error of a message over the integer parts, and the mean square, both weighted by `weight`.
     fn moments(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let (mut sum, mut squares, mut weights) = (0.0, 0.0, 0.0);
         for integer in self.integers() {
@@ -300,17 +304,17 @@ impl ModularReduction {
         -most..=most
     }
 
-    /// As [`ModularReduction::approximation_error`], the root mean square over the integer parts alone, for
-    /// the message of magnitude up to 1 that it is largest for.
+    /// The largest root mean square error of a message of magnitude up to 1, over the integer parts, weighted
+    /// by `weight`.
     pub(super) fn worst_message_error(&self, weight: impl Fn(i64) -> f64) -> f64 {
         messages(1.0).map(|message| self.error_at(message, &weight).0).fold(0.0, f64::max).sqrt()
     }
 
-    /// The mean square, by `weight`, and the largest error of one message over the integer parts below the
-    /// range.
+    /// The mean square error of one message over the integer parts below the range, weighted by `weight`, and
+    /// the largest error.
     fn error_at(&self, message: f64, weight: impl Fn(i64) -> f64) -> (f64, f64) {
         let error = |integer: i64| (self.evaluate(integer as f64 + message / self.ratio) - message).abs();
-        // A result that is no number is the worst.
+        // A result that is not a number counts as an infinite error.
         let worst = self
             .integers()
             .map(error)
@@ -318,7 +322,7 @@ impl ModularReduction {
         (self.moments(message, weight).1, worst)
     }
 
-    /// The message of every slot, from `x / R` in every slot, both real.
+    /// The message of every slot, from `x / R` in every slot. Both are real.
     pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let quarter = Complex64::new(-0.25 / self.radius(), 0.0);
         let mut y = evaluator.run_polynomial(&evaluator.add_constant(x, quarter)?, &self.cosine)?;
@@ -335,7 +339,7 @@ impl ModularReduction {
     }
 }
 
-/// The error of a circuit without noise, whose mean square is `common + own`.
+/// The error of a circuit without noise. Its mean square is `common + own`.
 pub(super) struct Approximation {
     /// The mean over messages and integer parts.
     pub(super) mean: f64,
@@ -343,12 +347,12 @@ pub(super) struct Approximation {
     pub(super) largest: f64,
     /// The mean square over messages of the mean over the integer parts.
     pub(super) common: f64,
-    /// The mean square of the rest.
+    /// The mean over messages of the variance over the integer parts.
     pub(super) own: f64,
 }
 
 impl Approximation {
-    /// From the mean and the mean square over the integer parts for each message of a grid.
+    /// The summary of the mean and the mean square over the integer parts, given for each message of a grid.
     fn of(moments: impl Iterator<Item = (f64, f64)>) -> Self {
         let (means, squares): (Vec<f64>, Vec<f64>) = moments.unzip();
         let common = grid_mean(&means.iter().map(|mean| mean * mean).collect::<Vec<_>>());
@@ -357,13 +361,13 @@ impl Approximation {
     }
 }
 
-/// The mean of values on a grid of an interval, of which the ends count half.
+/// The mean of values on a grid of an interval, whose ends have half the weight.
 fn grid_mean(values: &[f64]) -> f64 {
     let ends = [values.first(), values.last()].into_iter().flatten().sum::<f64>() / 2.0;
     (values.iter().sum::<f64>() - ends) / (values.len() - 1) as f64
 }
 
-/// Messages of magnitude up to `largest`, evenly spread.
+/// Messages of magnitude up to `largest`, evenly spaced.
 fn messages(largest: f64) -> impl Iterator<Item = f64> {
     const STEPS: i64 = 32;
     (-STEPS..=STEPS).map(move |step| largest * step as f64 / STEPS as f64)

@@ -1,4 +1,4 @@
-//! What a plan of a bootstrap says of itself.
+//! The description of a plan for people.
 
 use clathrate_arith::text::counted;
 
@@ -8,8 +8,8 @@ use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 
 impl BootstrapPlan {
-    /// What the bootstrap does: levels, scales, the accuracy of the modular reduction, the probability of
-    /// failure, keys, and the predicted cost by stage.
+    /// A description of the bootstrap: levels, scales, the accuracy of the modular reduction, the probability
+    /// of failure, keys, and the predicted cost by stage.
     pub fn explain(&self) -> Result<String, CkksError> {
         const GIB: f64 = (1u64 << 30) as f64;
         let (recording, reduction) = (self.dry_run()?, &self.reduction);

@@ -1,22 +1,21 @@
-//! The probability that a bootstrap fails because the integer part exceeds the range of the modular
-//! reduction.
+//! The probability that a bootstrap fails because an integer part exceeds the range of the modular reduction.
 //!
-//! A sample `(a, b)` modulo `q0`, read as integers, has the phase `b + a s = m + q0 I`. For a secret with `h`
-//! coefficients that are not zero, all of them 1 or -1, `a s / q0` is a sum of `h` numbers that are uniform
-//! in `[-1/2, 1/2]`, and `I` is the sum rounded to an integer. Hence
+//! A sample `(a, b)` modulo `q0`, read as integers, has the phase `b + a s = m + q0 I`. If `h` coefficients
+//! of the secret are 1 or -1 and the others are 0, `a s / q0` is a sum of `h` numbers that are uniform in
+//! `[-1/2, 1/2]`, and `I` is this sum, rounded to an integer. Hence
 //!
 //! ```text
 //! Pr[|I| >= i] = (2 / h!) sum_k (-1)^k C(h, k) (x - k)^h,    0 <= k <= x,    x = h/2 - i + 1/2
 //! ```
 //!
-//! the tail of the Irwin-Hall distribution. The terms alternate and cancel, so the sum is computed in
-//! integers.
+//! which is the tail of the Irwin-Hall distribution. The terms alternate and cancel, so the sum is computed
+//! with integers.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, ToPrimitive, Zero};
 
-/// Largest weight for which plans are made: the tail takes `O(h^2)` operations on integers of `O(h log h)`
-/// bits, and no polynomial serves the range that larger weights need.
+/// The largest weight of a secret in a plan. The tail takes `O(h^2)` operations on integers of `O(h log h)`
+/// bits, and no polynomial covers the range that larger weights need.
 pub const MOST_WEIGHT: usize = 256;
 
 /// `log2 x` of an integer; minus infinity for 0.
@@ -26,8 +25,8 @@ fn log2(x: &BigUint) -> f64 {
     head.log2() + shift as f64
 }
 
-/// `log2 Pr[|I| >= range]` of one coefficient, for a secret of weight `weight`; minus infinity where no
-/// integer part is as large.
+/// `log2 Pr[|I| >= range]` for one coefficient and a secret of weight `weight`; minus infinity if no integer
+/// part is so large.
 #[must_use]
 pub fn log2_tail(weight: usize, range: usize) -> f64 {
     // Twice x, an integer.
@@ -46,12 +45,12 @@ pub fn log2_tail(weight: usize, range: usize) -> f64 {
     1.0 + log2(&sum) - weight as f64 - log2(&factorial)
 }
 
-/// The least range for which none of `coefficients` integer parts has a magnitude of `range` or more, except
-/// with a probability of at most `2^log2_probability`.
+/// The least range such that all `coefficients` integer parts are smaller in magnitude, except with a
+/// probability of at most `2^log2_probability`.
 #[must_use]
 pub fn least_range(weight: usize, coefficients: usize, log2_probability: f64) -> usize {
     let fails = |range: usize| log2_tail(weight, range) + (coefficients as f64).log2() > log2_probability;
-    // The tail falls with the range, and no integer part exceeds half the weight.
+    // The tail decreases with the range, and no integer part exceeds half the weight.
     let (mut low, mut high) = (0, weight / 2 + 1);
     while low < high {
         let middle = usize::midpoint(low, high);
@@ -66,11 +65,12 @@ mod tests {
 
     #[test]
     fn tail_has_the_known_values() {
-        // One uniform number: rounded to 0, whatever it is. Two: |sum| >= 1/2 with probability 1/4.
+        // One uniform number always rounds to 0. The sum of two has a magnitude of at least 1/2 with
+        // probability 1/4.
         assert_eq!(log2_tail(1, 1), f64::NEG_INFINITY);
         assert!((log2_tail(2, 1) - (0.25f64).log2()).abs() < 1e-12);
-        // Three: S + 3/2 is a sum of three numbers in [0, 1], below 1 in a simplex of volume 1/6; the same
-        // beyond 2.
+        // Three: S + 3/2 is a sum of three numbers in [0, 1]. It is below 1 in a simplex of volume 1/6, and
+        // above 2 with the same probability.
         assert!((log2_tail(3, 1) - (1.0f64 / 3.0).log2()).abs() < 1e-12);
         // h = 32: 6.37e-4 for 6 [design study, checked there by 10^7 samples].
         assert!((log2_tail(32, 6).exp2() / 6.37e-4 - 1.0).abs() < 2e-3);

@@ -9,19 +9,19 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
 
-/// About so many polynomials are bootstrapped at a time.
+/// The approximate number of polynomials that are bootstrapped at a time.
 const AT_A_TIME: usize = 8;
 
 impl BootstrapPlan {
-    /// Polynomials that are bootstrapped at a time: whole masks.
+    /// The number of polynomials that are bootstrapped at a time, a multiple of the bodies of a mask.
     pub(in crate::circuits) fn group(&self) -> usize {
         self.bodies * (AT_A_TIME / self.bodies).max(1)
     }
 }
 
 impl Evaluator {
-    /// Runs `work` on `size` polynomials of each of `parts` at a time, which are as many for all of them, and
-    /// returns what it makes of them as arrays of the shapes of `parts`.
+    /// Runs `work` on groups of `size` polynomials of each of `parts`, all of which have equally many
+    /// polynomials. Joins the results to arrays of the shapes of `parts`.
     pub(in crate::circuits) fn in_groups(
         &self,
         parts: &[Ciphertext],

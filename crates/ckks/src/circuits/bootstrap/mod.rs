@@ -7,24 +7,24 @@
 //! modular reduction         sin(2 pi x) / 2 pi removes I, separately for real and imaginary parts
 //! ```
 //!
-//! Each stage is an operation of its own on an [`Evaluator`](crate::Evaluator), a function of the plan, and
-//! leaves an array whose layout, level and scale say what it holds. The order is usually
-//! slots-to-coefficients first: its linear maps run where the modulus is short, and the precision does not
-//! depend on the message.
+//! Each stage is a separate operation of an [`Evaluator`](crate::Evaluator) and a function of the plan. The
+//! layout, level and scale of its result say what the result holds. Slots-to-coefficients usually comes
+//! first: its linear maps then run at a short modulus, and the precision does not depend on the message.
 //!
 //! The chain's segments, from the lowest level up, have these names:
 //!
-//! | segment | levels | what its steps do |
+//! | segment | levels | its steps are for |
 //! |---|---|---|
-//! | [`BASE`] | `0 .. s - 1` | with the step of level `s`, slots to coefficients |
-//! | [`APPLICATION`] | `s .. A` | left to the application |
-//! | [`REDUCTION`] | `A + 1 .. M` | with the step of level `A + 1`, modular reduction |
+//! | [`BASE`] | `0 .. s - 1` | slots to coefficients, together with the step of level `s` |
+//! | [`APPLICATION`] | `s .. A` | the application |
+//! | [`REDUCTION`] | `A + 1 .. M` | modular reduction, together with the step of level `A + 1` |
 //! | [`COEFFS_TO_SLOTS`] | `M + 1 .. top` | coefficients to slots |
 //!
-//! Slots-to-coefficients comes last where a segment [`SLOTS_TO_COEFFS`] lies between application and modular
-//! reduction: levels `A + 1 .. B`. Then `s` is 1, the modular reduction ends at level `B`, and an array at
-//! level 1 needs no linear map before the raise. The modular reduction's errors are in coefficients, and all
-//! of them meet in every slot, so results have `log2(slots) / 2` bits less.
+//! Slots-to-coefficients comes last if there is a segment [`SLOTS_TO_COEFFS`] with levels `A + 1 .. B`
+//! between application and modular reduction. Then `s` is 1, the modular reduction ends at level `B`, and an
+//! array at level 1 needs no linear map before the raise. The errors of the modular reduction are then in
+//! coefficients, and every slot is a sum of all coefficients, so results have `log2(slots) / 2` fewer bits of
+//! precision.
 //!
 //! Source: Cheon et al. (EUROCRYPT 2018); order of the stages: [pcmm-mambo, sec. 2.4], [hermes, sec. 2];
 //! encapsulation: Bossuat, Troncoso-Pastoriza, Hubaux (ACNS 2022).
@@ -53,24 +53,25 @@ pub use precision::BootstrapError;
 
 pub use crate::parameters::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_COEFFS};
 
-/// Names of the stages, as progress and cost tables show them.
+/// The names of the stages in progress reports and cost tables.
 pub mod stages {
-    /// Around all stages of a bootstrap that an evaluator runs by itself.
+    /// All stages of a bootstrap that an evaluator runs automatically.
     pub const AUTOMATIC: &str = "automatic bootstrap";
     /// Slots to coefficients.
     pub const TO_COEFFICIENTS: &str = "slots to coefficients";
-    /// The level at which a product may come before the raise: a rescale where there is none.
+    /// The level for a product before the raise. Without a product it takes a rescale only.
     pub const PRODUCT: &str = "level of the product";
-    /// Change to the ephemeral secret, raise, change back, and the sum into the subring of few slots.
+    /// The change to the ephemeral secret, the raise, the change back, and for few slots the sum into their
+    /// subring.
     pub const RAISE: &str = "modulus raise";
     /// Coefficients to slots.
     pub const TO_SLOTS: &str = "coefficients to slots";
-    /// Real and imaginary parts apart.
+    /// The split into real and imaginary parts.
     pub const SPLIT: &str = "split";
     /// Modular reduction.
     pub const REDUCTION: &str = "modular reduction";
-    /// Between two rounds: the error of the rounds before, and its correction.
+    /// Between two rounds: the error of the rounds before and its correction.
     pub const ROUNDS: &str = "rounds";
-    /// Real and imaginary parts together.
+    /// The join of real and imaginary parts.
     pub const JOIN: &str = "join";
 }

@@ -1,4 +1,4 @@
-//! What a plan of a bootstrap may choose, and the choices that are refused.
+//! The options of a plan of a bootstrap, and their checks.
 
 use clathrate_arith::text::counted;
 
@@ -6,59 +6,60 @@ use super::failure::MOST_WEIGHT;
 use crate::error::CkksError;
 use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
 
-/// The most bodies under one mask: keys of more are larger than any machine's memory at secure degrees.
+/// The maximum number of bodies under one mask. At secure degrees, keys of more bodies would not fit the
+/// memory of any machine.
 pub(super) const MOST_BODIES: usize = 64;
 
-/// What a plan of a bootstrap may choose.
+/// The options of a plan of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BootstrapOptions {
-    /// Slots of each polynomial, a power of two; absent for all.
+    /// The number of slots of each polynomial, a power of two; absent for all.
     pub slots: Option<usize>,
-    /// Slots of the linear transforms, a power of two from `slots` up: numbers repeat in more slots than the
-    /// array has. Absent for the better of `slots` and all, see
+    /// The number of slots of the linear transforms, a power of two from `slots` up. In more slots than the
+    /// array has, numbers repeat. Absent for the better of `slots` and all slots, see
     /// [`BootstrapPlan::with_options`](super::BootstrapPlan::with_options). Half bootstraps take `slots`.
     pub transform_slots: Option<usize>,
-    /// Whether numbers are real: half the work of the modular reduction, where slots-to-coefficients comes
-    /// first.
+    /// Whether numbers are real. This halves the work of the modular reduction, unless the bootstrap ends
+    /// with slots-to-coefficients.
     pub real: bool,
     /// Whether the circuit starts from coefficients at level 0
-    /// ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)) and leaves slots-to-coefficients
-    /// out, with its keys. Rounds need the whole circuit.
+    /// ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)). It then lacks slots-to-coefficients
+    /// and its keys, and has one round.
     pub half: bool,
-    /// Polynomials that share a mask in the linear maps, from 1 to 64: those of m polynomials take (m + 1) /
-    /// 2m of the products of as many maps of one, and have keys of half as many times the bytes. Fewer
-    /// polynomials take the time of so many in these maps. [pcmm-mambo, sec. 6.2]
+    /// The number of polynomials that share a mask in the linear maps, from 1 to 64. Maps of m polynomials
+    /// take (m + 1) / 2m of the products of m separate maps, and keys of about m / 2 times the bytes. Fewer
+    /// polynomials take the time of m in these maps. [pcmm-mambo, sec. 6.2]
     pub bodies: usize,
     /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow
-    /// ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It has a factor less then, and masks come apart
-    /// there.
+    /// ([`MamboPlan`](crate::circuits::mambo::MamboPlan)). It then has one factor less, and splits shared
+    /// masks before the product.
     pub product: bool,
-    /// Binary logarithm of the largest probability that the bootstrap of one polynomial fails; absent for
-    /// that of the parameters
-    /// ([`ParamsSpec::bootstrap_log2_failure`](crate::ParamsSpec::bootstrap_log2_failure)), or -128.
+    /// Binary logarithm of the largest probability of failure for one polynomial; absent for that of the
+    /// parameters ([`ParamsSpec::bootstrap_log2_failure`](crate::ParamsSpec::bootstrap_log2_failure)), or
+    /// -128.
     pub log2_failure: Option<f64>,
-    /// The range of the modular reduction in place of the one that follows from the probability: for tests of
-    /// failures.
+    /// The range of the modular reduction, for tests of failures; absent for the range that follows from the
+    /// probability of failure.
     pub range: Option<usize>,
-    /// Degree of the cosine's polynomial; absent for 30.
+    /// The degree of the cosine's polynomial; absent for 30.
     pub degree: Option<usize>,
-    /// Degree of a polynomial of the arcsine that follows the double angles, an odd number from 3 to 15;
-    /// absent for none. It takes away the error of the sine, which is cubic in the message, and takes 2 to 4
+    /// The degree of a polynomial of the arcsine after the double angles, an odd number from 3 to 15; absent
+    /// for none. The arcsine removes the error of the sine, which is cubic in the message. It takes 2 to 4
     /// levels of the modular reduction.
     pub arcsine: Option<usize>,
-    /// Rounds: the second bootstraps what the first one left as error, multiplied by a power of two, and so
-    /// on. Each further round takes the time of a bootstrap and one level, and adds its precision to that of
-    /// the rounds before, up to what the application's scale can hold. Absent for as many as
-    /// [`BootstrapPlan::with_options`](super::BootstrapPlan::with_options) says.
+    /// The number of rounds. The second round bootstraps the error of the first, multiplied by a power of
+    /// two, and so on. Each further round takes the time of a bootstrap and one level. It adds its precision
+    /// to that of the rounds before, up to the precision of the application's scale. Absent for the number
+    /// that [`BootstrapPlan::with_options`](super::BootstrapPlan::with_options) chooses.
     pub rounds: Option<usize>,
-    /// Whether keys that raise the modulus apply the first map from coefficients to slots as well, where the
-    /// parameters have such keys and all slots are used: faster and without a level, for a key of many
-    /// polynomials.
+    /// Whether keys that raise the modulus also apply the first map from coefficients to slots, if the
+    /// parameters have such keys and the transforms have all slots. That is faster and saves a level, but
+    /// needs a key of many polynomials.
     pub raise_keys: bool,
-    /// The most bytes that all keys of the bootstrap may take in memory; files take less, because masks are
-    /// seeds there. The linear maps then use fewer rotation keys, up to two or three for each. Absent for the
-    /// limit of the parameters ([`ParamsSpec::bootstrap_key_bytes`](crate::ParamsSpec::bootstrap_key_bytes)),
-    /// or none.
+    /// The maximum bytes of all keys of the bootstrap in memory; files are smaller, because seeds replace the
+    /// masks. To meet the limit, the linear maps use fewer rotation keys, at least two or three each. Absent
+    /// for the limit of the parameters
+    /// ([`ParamsSpec::bootstrap_key_bytes`](crate::ParamsSpec::bootstrap_key_bytes)), or none.
     pub most_key_bytes: Option<usize>,
 }
 
@@ -82,35 +83,35 @@ impl Default for BootstrapOptions {
     }
 }
 
-/// What a number of bodies under a mask takes.
+/// The cost of a number of bodies under a mask.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchCost {
-    /// Polynomials that share a mask in the linear maps.
+    /// The number of polynomials that share a mask in the linear maps.
     pub bodies: usize,
-    /// Predicted nanoseconds of each polynomial of the batch, one thread.
+    /// Predicted nanoseconds per polynomial of the batch, on one thread.
     pub nanoseconds: f64,
-    /// The same by the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
+    /// The same in the prices that plans compare ([`Cost::price`](crate::keys::Cost::price)).
     pub price: f64,
     /// Bytes of all keys in memory.
     pub key_bytes: usize,
 }
 
-/// Options that parameters allow, with what follows from both.
+/// Checked options, and what follows from them and the parameters.
 pub(super) struct Checked {
     pub(super) levels: StageLevels,
     pub(super) slots: usize,
     pub(super) transform_slots: usize,
-    /// The weight of the secret that the modulus is raised under.
+    /// The weight of the secret under which the modulus is raised.
     pub(super) weight: usize,
     pub(super) log2_failure: f64,
 }
 
 impl BootstrapOptions {
-    /// Refuses what these parameters do not allow.
+    /// Refuses options that these parameters do not allow.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a number outside its range; [`CkksError::NotBootstrappable`] for a
-    /// combination of options, or parameters, that have no bootstrap.
+    /// combination of options, or parameters, without a bootstrap.
     pub(super) fn check(&self, params: &Params) -> Result<Checked, CkksError> {
         let refuse =
             |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });

@@ -1,5 +1,5 @@
-//! The stages of a bootstrap in their order. Running a bootstrap, its dry run, its progress and its predicted
-//! error are folds over this list.
+//! The stages of a bootstrap in their order. The run of a bootstrap, its dry run, its progress and its
+//! predicted error are folds over this list.
 
 use clathrate_lattice::Level;
 
@@ -10,7 +10,7 @@ use crate::arrays::Order;
 use crate::circuits::linear::factors::gain_from;
 
 impl BootstrapPlan {
-    /// The stages of the plan, in the order of the paper that the options name. [pcmm-mambo, sec. 2.4]
+    /// The stages of the plan, in the order of the paper that matches the options. [pcmm-mambo, sec. 2.4]
     pub(super) fn in_order(&self) -> Vec<Stage> {
         use Step::{
             CoeffsToSlots, EvalMod, JoinReIm, ModRaise, ReadAsCoeffs, Rescale, SlotsToCoeffs, SplitReIm,
@@ -29,12 +29,13 @@ impl BootstrapPlan {
             let mut steps = vec![Step::Enter];
             steps.extend(at(true, Step::ShareMasks(start)));
             steps.push(SlotsToCoeffs);
-            // Arrays that a product combines have masks of their own.
+            // A product combines arrays with separate masks.
             steps.extend(at(self.product, Step::SplitMasks(place(Level(1), spread))));
             steps.push(ReadAsCoeffs(Order::BitReversed));
             all.push(stage(stages::TO_COEFFICIENTS, steps));
         }
-        // Without a product, a rescale leaves the level, for which coefficients are as good as slots.
+        // Without a product, the stage only leaves the level. A rescale can do so in coefficients as well as
+        // in slots.
         if self.product {
             all.push(stage(stages::PRODUCT, vec![Rescale]));
         } else if !self.half && self.slots_last() {
@@ -48,7 +49,7 @@ impl BootstrapPlan {
         all.push(stage(stages::RAISE, raise));
         all.push(stage(stages::TO_SLOTS, vec![CoeffsToSlots]));
         let mut split = vec![SplitReIm];
-        // Products take polynomials with masks of their own.
+        // Products of ciphertexts take polynomials with separate masks.
         split.extend(at(true, Step::SplitMasks(place(reduction, before_reduction))));
         all.push(stage(stages::SPLIT, split));
         all.push(stage(stages::REDUCTION, vec![EvalMod]));
@@ -68,35 +69,35 @@ impl BootstrapPlan {
         self.stages.get_or_init(|| self.in_order())
     }
 
-    /// Stages of all rounds: what progress counts to.
+    /// The number of stages of all rounds, which is the total of progress reports.
     pub(in crate::circuits) fn stage_count(&self) -> usize {
         self.rounds * self.stages().len()
     }
 
-    /// The number of the first stage with this name, or of the end.
+    /// The index of the first stage with this name, or the number of stages if there is none.
     fn position(&self, name: &str) -> usize {
         self.stages().iter().position(|stage| stage.name == name).unwrap_or(self.stages().len())
     }
 
-    /// The stages before those of the raise: slots to coefficients, where that comes first.
+    /// The stages before the level of the product and the raise: slots to coefficients, if that comes first.
     pub(super) fn before_product(&self) -> &[Stage] {
         let end = self.position(stages::PRODUCT).min(self.position(stages::RAISE));
         &self.stages()[..end]
     }
 
-    /// The stages from the raise on, for coefficients at level 0.
+    /// The stages from the raise on. They take coefficients at level 0.
     pub(super) fn raise_onwards(&self) -> &[Stage] {
         &self.stages()[self.position(stages::RAISE)..]
     }
 
-    /// The stages from the raise to the modular reduction, whose results are the real and the imaginary
+    /// The stages from the raise to the modular reduction. Their results are the real and the imaginary
     /// parts.
     pub(super) fn raise_to_parts(&self) -> &[Stage] {
         &self.stages()[self.position(stages::RAISE)..self.position(stages::JOIN)]
     }
 
-    /// All stages, or for two arrays of real numbers, which are the real and the imaginary part of one, all
-    /// but the one that would join them.
+    /// The stages for one array (all), or for two arrays of real numbers, which are the real and imaginary
+    /// parts of one: all but the join.
     pub(super) fn stages_of(&self, parts: usize) -> &[Stage] {
         let end = if parts == 2 { self.position(stages::JOIN) } else { self.stages().len() };
         &self.stages()[..end]

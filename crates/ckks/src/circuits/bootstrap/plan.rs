@@ -1,4 +1,5 @@
-//! The plan of a bootstrap: linear maps, their levels and scales, the range of the modular reduction.
+//! The plan of a bootstrap: its linear maps with their levels and scales, and the range of its modular
+//! reduction.
 
 use std::sync::OnceLock;
 
@@ -22,32 +23,33 @@ use crate::parameters::{Params, StageLevels};
 /// The operation's name in errors.
 pub(super) const BOOTSTRAP: &str = "a bootstrap";
 
-/// A further round multiplies the error by the largest power of two that leaves it this many bits below 1, in
-/// standard deviations: the largest of 2^16 errors is at about ten deviations, because the noise inside the
-/// modular reduction is amplified most where the integer part is 0.
+/// A further round multiplies the error by the largest power of two that leaves the standard deviation this
+/// many bits below 1. The largest of 2^16 errors is about ten standard deviations, because the noise inside
+/// the modular reduction is amplified most if the integer part is 0.
 const CORRECTION_MARGIN_BITS: f64 = 4.0;
 
-/// Where the application's scale holds so many bits more than one round leaves, the plan has a second round.
+/// The plan has a second round if the application's scale holds at least this many bits more than one round
+/// leaves.
 const SECOND_ROUND_BITS: f64 = 16.0;
 
-/// Polynomials over all primes that the steps of a bootstrap keep at once, beside its arrays: digits,
-/// extended sums, encoded diagonals.
+/// The number of polynomials over all primes that the steps of a bootstrap hold at once beside its arrays:
+/// digits, extended sums, encoded diagonals.
 const WORKING_POLYNOMIALS: usize = 48;
 
-/// Most rounds.
+/// The maximum number of rounds.
 const MOST_ROUNDS: usize = 4;
 
 /// The circuit of a bootstrap for arrays with a given number of slots.
 #[derive(Debug)]
 pub struct BootstrapPlan {
     pub(super) params: Params,
-    /// Slots of each polynomial of the arrays.
+    /// The slots of each polynomial of the arrays.
     pub(super) slots: usize,
-    /// Slots of the linear transforms: numbers repeat in them with period `slots`.
+    /// The slots of the linear transforms, in which numbers repeat with period `slots`.
     pub(super) transform_slots: usize,
     pub(super) real: bool,
     pub(super) half: bool,
-    /// Polynomials that share a mask in the linear maps.
+    /// The number of polynomials that share a mask in the linear maps.
     pub(super) bodies: usize,
     /// Whether slots-to-coefficients ends at level 1.
     pub(super) product: bool,
@@ -56,19 +58,19 @@ pub struct BootstrapPlan {
     pub(super) raise: ModRaise,
     pub(super) to_slots: Vec<LinearTransformPlan>,
     pub(super) reduction: ModularReduction,
-    /// The stages of a round, which use these tables.
+    /// The stages of a round, which use the tables above.
     pub(super) stages: OnceLock<Vec<Stage>>,
     pub(super) weight: usize,
     pub(super) rounds: usize,
     needs: OnceLock<KeyNeeds>,
-    /// As `BootstrapPlan::variances` says.
+    /// The result of `BootstrapPlan::variances`.
     pub(super) variances: OnceLock<([(f64, f64); 2], f64)>,
-    /// The most bytes that the arrays of one polynomial take at once.
+    /// The maximum bytes that the arrays of one polynomial take at once.
     array_bytes: OnceLock<usize>,
-    /// The binary logarithm of the factor that a further round multiplies the error of the rounds before
-    /// with, for each round.
+    /// For each further round, the binary logarithm of the factor by which it multiplies the error of the
+    /// rounds before.
     pub(super) log2_factors: Vec<u32>,
-    /// The polynomials of the batch that the bodies were chosen for, and what was priced.
+    /// The number of polynomials of the batch that the bodies were chosen for, and the candidates.
     pub(super) batch: Option<(usize, Vec<BatchCost>)>,
 }
 
@@ -105,7 +107,7 @@ impl BootstrapPlan {
         })
     }
 
-    /// The circuit with `rounds` rounds, or as many as the application's scale asks for.
+    /// The circuit with `rounds` rounds, or with the number that suits the application's scale.
     pub(super) fn with_rounds(mut self, rounds: Option<usize>) -> Result<Self, CkksError> {
         let (start, end) = (self.levels.start, self.levels.end);
         let one = self.predicted_error()?.deviation();
@@ -125,7 +127,8 @@ impl BootstrapPlan {
             });
         }
         if rounds > 1 && self.ends_in_slots_to_coeffs() && self.transform_slots < self.params.slot_count() {
-            // A further round corrects numbers, and the noise between the slots that repeat one would stay.
+            // A further round corrects numbers. It would leave the differences between the slots that repeat
+            // a number.
             let reason = format!(
                 "slots to coefficients comes last and {rounds} rounds by transforms of {} slots would leave the errors of the first round in each of the slots that repeat a number: leave \
                  `transform_slots` out, or use one round",
@@ -134,7 +137,7 @@ impl BootstrapPlan {
             return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
         }
         let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
-        // Errors below the rounding cannot be corrected.
+        // Errors below the rounding error cannot be corrected.
         let limit = -held.log2();
         self.log2_factors = (1..rounds).map(|round| (step * round as f64).min(limit) as u32).collect();
         self.rounds = rounds;
@@ -142,12 +145,12 @@ impl BootstrapPlan {
         Ok(self)
     }
 
-    /// The linear maps, those of slots-to-coefficients first.
+    /// The linear maps: first those of slots-to-coefficients, then those of coefficients-to-slots.
     pub(super) fn linear_maps(&self) -> impl Iterator<Item = &LinearTransformPlan> {
         self.to_coefficients.iter().chain(&self.to_slots)
     }
 
-    /// Takes `plan` in place of the linear map with this number.
+    /// Replaces the linear map with this index by `plan`.
     pub(super) fn set_linear_map(&mut self, index: usize, plan: LinearTransformPlan) {
         let down = self.to_coefficients.len();
         if index < down {
@@ -164,13 +167,13 @@ impl BootstrapPlan {
         &self.params
     }
 
-    /// Slots of each polynomial.
+    /// The slots of each polynomial.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Slots of the linear transforms, in which the numbers of [`BootstrapPlan::slots`] repeat.
+    /// The slots of the linear transforms, in which the numbers of [`BootstrapPlan::slots`] repeat.
     #[must_use]
     pub fn transform_slots(&self) -> usize {
         self.transform_slots
@@ -182,19 +185,19 @@ impl BootstrapPlan {
         self.real
     }
 
-    /// The lowest level of an array that can be bootstrapped: the levels below are for slots-to-coefficients.
+    /// The lowest level of an array that can be bootstrapped. The levels below are for slots-to-coefficients.
     #[must_use]
     pub fn input_level(&self) -> Level {
         if self.half { Level(0) } else { self.levels.start }
     }
 
-    /// Polynomials that share a mask in the linear maps.
+    /// The number of polynomials that share a mask in the linear maps.
     #[must_use]
     pub fn bodies(&self) -> usize {
         self.bodies
     }
 
-    /// Whether slots-to-coefficients ends at level 1, where a product with a known matrix can follow.
+    /// Whether slots-to-coefficients ends at level 1, so that a product with a known matrix can follow.
     #[must_use]
     pub fn has_product(&self) -> bool {
         self.product
@@ -205,7 +208,7 @@ impl BootstrapPlan {
         if self.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.bodies) }
     }
 
-    /// The sparse secret that the modulus is raised under, where there is one.
+    /// The sparse secret under which the modulus is raised, if the parameters have an ephemeral secret.
     pub(super) fn sparse_secret(&self) -> SecretName {
         if self.bodies == 1 { SecretName::Ephemeral } else { SecretName::EphemeralBodies(self.bodies) }
     }
@@ -223,7 +226,7 @@ impl BootstrapPlan {
         Level(end.0 - (self.rounds - 1))
     }
 
-    /// Rounds; see [`BootstrapOptions::rounds`].
+    /// The number of rounds; see [`BootstrapOptions::rounds`].
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.rounds
@@ -235,8 +238,8 @@ impl BootstrapPlan {
         self.levels.slots_last()
     }
 
-    /// Whether the modular reduction runs on both halves of the coefficients: real numbers in slots have real
-    /// coefficients in both. A half bootstrap starts from the numbers themselves.
+    /// Whether the modular reduction runs on both halves of the coefficients. Real numbers in slots have
+    /// coefficients in both halves, but a half bootstrap starts from the numbers themselves.
     pub(super) fn both_halves(&self) -> bool {
         !self.real || (self.slots_last() && !self.half)
     }
@@ -259,7 +262,7 @@ impl BootstrapPlan {
         &self.to_slots
     }
 
-    /// Binary logarithm of the probability that the bootstrap of one polynomial fails, in any of its rounds.
+    /// Binary logarithm of the probability that any round of the bootstrap of one polynomial fails.
     #[must_use]
     pub fn log2_failure(&self) -> f64 {
         log2_tail(self.weight, self.reduction.range())
@@ -277,7 +280,7 @@ impl BootstrapPlan {
         self.known_needs().cloned()
     }
 
-    /// Refuses complex numbers where the plan is for real ones.
+    /// Refuses complex numbers if the plan is for real numbers.
     pub(in crate::circuits) fn check_numbers(
         &self,
         x: &Ciphertext,
@@ -291,24 +294,24 @@ impl BootstrapPlan {
         Err(CkksError::Conversion { operation, reason })
     }
 
-    /// Whether an evaluator has the keys of the bootstrap, or needs none because it records.
+    /// Whether an evaluator has the keys of the bootstrap, or records and needs none.
     pub(in crate::circuits) fn known_keys_in(&self, evaluator: &Evaluator) -> bool {
         self.known_needs().and_then(|needs| evaluator.holds_all(needs)).unwrap_or(false)
     }
 
-    /// Refuses keys that lack one of those that the bootstrap needs.
+    /// Refuses keys unless they contain all that the bootstrap needs.
     ///
     /// # Errors
-    /// [`CkksError::MissingKeys`], with all that are missing.
+    /// [`CkksError::MissingKeys`], with all missing keys.
     pub(in crate::circuits) fn check_keys(&self, keys: &EvaluationKeys) -> Result<(), CkksError> {
-        // The sum into a subring rotates by multiples of the slots of the transforms, so only the period of
-        // all slots tells rotations apart.
+        // The sum into a subring rotates by multiples of the slots of the transforms, so rotations are
+        // distinct only modulo the number of all slots.
         keys.check_needs(&self.params, BOOTSTRAP, self.known_needs()?, self.params.slot_count())
     }
 
-    /// Bytes that a bootstrap of `polys` polynomials takes beside its keys, about: all arrays before and
-    /// behind it, the most that its arrays take at once of the polynomials that are bootstrapped at a time,
-    /// and what the steps of linear maps and modular reduction take for one polynomial.
+    /// The approximate bytes that a bootstrap of `polys` polynomials takes beside its keys: all arrays before
+    /// and after it, the peak of the arrays of one group of polynomials, and the temporary data of linear
+    /// maps and modular reduction for one polynomial or one shared mask.
     pub fn memory_bytes(&self, polys: usize) -> Result<usize, CkksError> {
         let arrays = match self.array_bytes.get() {
             Some(&bytes) => bytes,
@@ -320,7 +323,7 @@ impl BootstrapPlan {
         let widest = self.params.chain().key_basis(self.params.max_level()).len()
             * self.params.degree()
             * size_of::<u64>();
-        // All arrays before and behind, and what is kept of those that are bootstrapped at a time.
+        // All arrays before and after the bootstrap.
         let row = 2 * self.params.degree() * size_of::<u64>();
         let held = polys
             * row
@@ -330,26 +333,27 @@ impl BootstrapPlan {
         Ok(held + arrays * at_a_time + WORKING_POLYNOMIALS * widest * (self.bodies + 1) / 2)
     }
 
-    /// As [`BootstrapPlan::needs`], found once.
+    /// [`BootstrapPlan::needs`], found on first use.
     pub(super) fn known_needs(&self) -> Result<&KeyNeeds, CkksError> {
         if let Some(needs) = self.needs.get() {
             return Ok(needs);
         }
         let mut needs = self.run_on_symbol(Evaluator::recording(&self.params), self.bodies)?.needs().clone();
         if self.bodies > 1 && self.rounds > 1 && !self.real {
-            // Real arrays that were bootstrapped as one come apart after the last round, with masks of their
-            // own.
+            // Two real arrays that were bootstrapped as one are split after the last round, when they have
+            // separate masks.
             needs = needs.conjugate(KeyLevel::Level(self.levels.reduced.0));
         }
         Ok(self.needs.get_or_init(|| needs))
     }
 
-    /// Runs the circuit on a symbol of as many polynomials as share a mask, usually one, for keys made for [`BootstrapPlan::needs`]: predicted time by stage, transforms, products.
+    /// Runs the circuit on a symbol of as many polynomials as share a mask, usually one. The keys are those
+    /// of [`BootstrapPlan::needs`]. Predicts the time by stage, transforms and products.
     pub fn dry_run(&self) -> Result<Recording, CkksError> {
         self.dry_run_of(self.bodies)
     }
 
-    /// As [`BootstrapPlan::dry_run`], on a symbol of `polys` polynomials.
+    /// [`BootstrapPlan::dry_run`] on a symbol of `polys` polynomials.
     pub fn dry_run_of(&self, polys: usize) -> Result<Recording, CkksError> {
         self.run_on_symbol(Evaluator::recording_for(&self.params, self.needs()?), polys)
     }

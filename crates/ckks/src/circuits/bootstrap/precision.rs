@@ -1,27 +1,26 @@
-//! The error of a bootstrap, predicted: the variance of the error of a real or imaginary part, by source.
+//! The predicted error of a bootstrap: the variance of the error of a real or imaginary part, by source.
 //!
-//! Every source adds an error that is independent of the others, so variances add. All are in units of the
-//! message. Three facts carry them to the end:
+//! The errors of different sources are independent, so their variances add. All are in units of the message.
+//! Three facts carry them to the result:
 //!
 //! ```text
-//! coefficient to slot    noise of variance V in each coefficient is noise of variance V n in the real part of one of n slots, because decoding reads the 2 n
-//!                        coefficients of the subring alone
-//! linear maps            a factor of the transforms is a unitary map times a number g, so it multiplies variances with g^2
+//! coefficient to slot    noise of variance V in each coefficient is noise of variance V n in the real part of one of n slots, because decoding reads only the 2 n
+//!                        coefficients of the subring
+//! linear maps            a factor of the transforms is a unitary map times a number g, so it multiplies variances by g^2
 //! modular reduction      x = I + m / rho and t = x / R: an error dt becomes an error rho R dt of the message
 //! ```
 //!
-//! Where the transforms have more slots than the array, each number is in several slots, and decoding takes
-//! their mean: errors that are independent from slot to slot have their variance divided by the number of
-//! repetitions. The integer parts are independent and the message is not, so the approximation's error has a
-//! part that stays, its mean over the integer parts.
+//! If the transforms have more slots than the array, each number is in several slots, and decoding takes the
+//! mean of these. The variance of errors that are independent from slot to slot is then divided by the number
+//! of repetitions. The integer parts are independent but the message is the same, so a part of the
+//! approximation's error remains: its mean over the integer parts.
 //!
-//! Where slots-to-coefficients comes last, the modular reduction works on the coefficients of the message,
-//! which are small, and each slot of the result is a sum of all their errors: variances grow by the number of
-//! slots.
+//! If slots-to-coefficients comes last, the modular reduction works on the coefficients of the message, which
+//! are small. Each slot of the result is a sum of the errors of all coefficients, so variances grow by the
+//! number of slots.
 //!
-//! Source: [bootstrapping study], sec. 2.3, derived again; the noise of the second Chebyshev polynomial is
-//! the largest inside the modular reduction, because its derivative is smallest where integer parts are most
-//! frequent.
+//! Source: [bootstrapping study], sec. 2.3, derived again. Inside the modular reduction, the second Chebyshev
+//! polynomial has the largest noise, because its derivative is smallest at the most frequent integer parts.
 
 use clathrate_lattice::Level;
 
@@ -38,40 +37,41 @@ use crate::keys::{Operation, Switch};
 /// The variance of a number that is uniform in [-1, 1].
 const UNIFORM: f64 = 1.0 / 3.0;
 
-/// How far numbers may exceed 1 by their noise.
+/// The excess over 1 that numbers may have because of noise.
 const SLACK: f64 = 1e-3;
 
 /// Predicted variances of the error of a real or imaginary part, by source, for messages whose parts are
 /// uniform in [-1, 1].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct BootstrapError {
-    /// Slots to coefficients: roundings, and the rounding of the diagonals. Where that comes last, also the
-    /// rounding on the way to level 0.
+    /// Slots to coefficients: roundings, the rounding of the diagonals, and changes of shared masks. Includes
+    /// the rescale to level 0 if there is one.
     pub to_coefficients: f64,
     /// The change to the ephemeral secret.
     pub encapsulation: f64,
-    /// The raise and coefficients to slots: roundings, and the rounding of the diagonals, which multiply the
-    /// integer parts, too.
+    /// The raise, coefficients to slots, and the split: roundings, the rounding of the diagonals, which
+    /// multiply the integer parts, too, and changes of shared masks.
     pub to_slots: f64,
     /// Noise of the modular reduction.
     pub reduction: f64,
-    /// The modular reduction in exact arithmetic: the polynomial's approximation, and the sine's bend.
+    /// The modular reduction in exact arithmetic: the error of the polynomial, and the difference between the
+    /// sine and its argument.
     pub approximation: f64,
-    /// The part of `approximation` that is the square of one error that all numbers have: the mean of the
-    /// modular reduction's error.
+    /// The part of `approximation` that all numbers have in common: the square of the mean error of the
+    /// modular reduction.
     pub bias: f64,
-    /// Rounding errors between rounds, at the application's scale; zero for one round.
+    /// Rounding errors between rounds at the application's scale; 0 for one round.
     pub rounds: f64,
 }
 
 impl BootstrapError {
-    /// The standard deviation of the whole.
+    /// The standard deviation of the total error.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         (self.noise() + self.approximation).sqrt()
     }
 
-    /// All but the approximation.
+    /// The sum without the approximation.
     fn noise(&self) -> f64 {
         self.to_coefficients + self.encapsulation + self.to_slots + self.reduction + self.rounds
     }
@@ -104,13 +104,13 @@ impl BootstrapError {
 }
 
 impl BootstrapPlan {
-    /// The predicted error, by source. Of several rounds, the last one's error counts, divided by the factor
-    /// of that round.
+    /// The predicted error, by source. After several rounds, the error of the last round counts, divided by
+    /// the factor of that round.
     pub fn predicted_error(&self) -> Result<BootstrapError, CkksError> {
         let weight = self.probabilities();
         let (share, spread) = (self.share(), self.coefficient_to_slot());
-        // The coefficients of a message are as large as its slots divided by the square root of their number,
-        // and the same error in all of them is one of a few slots.
+        // The coefficients of a message have the size of its slots divided by the square root of their
+        // number. An error that is equal in all coefficients affects only a few slots, so there is no bias.
         let lowered = |largest: f64| {
             let own = self.reduction.approximation(largest / spread.sqrt(), &weight);
             (spread * (own.common + own.own), 0.0)
@@ -125,8 +125,8 @@ impl BootstrapPlan {
         let (Some(&bits), Some(&last)) = (self.log2_factors.first(), self.log2_factors.last()) else {
             return Ok(first);
         };
-        // The second round's messages are the errors of the first, times its factor; the messages of further
-        // rounds are as large.
+        // The messages of the second round are the errors of the first times its factor. The messages of
+        // further rounds have the same size.
         let factor = f64::from(bits).exp2();
         let (square, (approximation, bias)) = if self.ends_in_slots_to_coeffs() {
             let square = (factor * first.deviation()).powi(2);
@@ -140,60 +140,60 @@ impl BootstrapPlan {
         Ok(BootstrapError { rounds: self.rounding_error(), ..later.times(4f64.powi(-(last as i32))) })
     }
 
-    /// Whether the modular reduction's errors are in coefficients of which slots-to-coefficients makes slots.
+    /// Whether slots-to-coefficients follows the modular reduction and turns errors of coefficients into
+    /// errors of slots.
     pub(super) fn ends_in_slots_to_coeffs(&self) -> bool {
         self.slots_last() && !self.is_half()
     }
 
-    /// The share of a variance that is left in the mean of all slots that hold one number.
+    /// The factor by which the mean of all slots that hold one number reduces a variance.
     fn share(&self) -> f64 {
         self.slots as f64 / self.transform_slots as f64
     }
 
-    /// From the variance of a coefficient after the modular reduction to that of a number.
+    /// The factor from the variance of a coefficient after the modular reduction to that of a number.
     pub(super) fn coefficient_to_slot(&self) -> f64 {
         if self.ends_in_slots_to_coeffs() { self.slots as f64 } else { self.share() }
     }
 
-    /// The errors of one round but for the approximation's, for messages whose parts have the mean square
-    /// `square`.
+    /// The errors of one round without that of the approximation, for messages whose parts have the mean
+    /// square `square`.
     fn round_noise(&self, square: f64) -> Result<BootstrapError, CkksError> {
         self.stages().iter().try_fold(BootstrapError::default(), |sum, stage| {
             stage.steps.iter().try_fold(sum, |sum, step| Ok(sum.plus(step.error(self, square)?)))
         })
     }
 
-    /// From the variance of an error of the modular reduction's result, in units of its period over the
-    /// radius, to that of a number.
+    /// The factor from the variance of an error of the cosine's input to that of a number.
     pub(super) fn reduction_gain(&self) -> f64 {
         self.coefficient_to_slot() * (self.reduction.ratio() * self.reduction.radius()).powi(2)
     }
 
-    /// The variance of a coefficient's rounding in the mod-down of the change to the sparse secret, whose
-    /// weight is small.
+    /// The variance of the rounding error of a coefficient in the mod-down of the change to the sparse
+    /// secret. It is small, because that secret has a small weight.
     fn sparse_rounding(&self) -> f64 {
         (1.0 + self.weight as f64) / 12.0
     }
 
-    /// The error of the maps of slots-to-coefficients alone, for messages whose parts have the mean square
+    /// The error of the maps of slots-to-coefficients, for messages whose parts have the mean square
     /// `square`.
     fn slots_to_coeffs_noise(&self, square: f64) -> Result<f64, CkksError> {
         let (secret, spread) = (self.mapped_secret(), self.coefficient_to_slot());
         let mut noise = 0.0;
         for (index, plan) in self.to_coefficients.iter().enumerate() {
-            // Slots that are to be coefficients meet the noise of one coefficient; slots that stay slots meet
+            // Slots that become coefficients have the noise of one coefficient. Slots that remain slots have
             // that of all.
             let variance = spread * plan.variance(secret)? / plan.output_scale().powi(2);
             noise += variance * gain_from(&self.to_coefficients, index + 1);
-            // Numbers that repeat with the period of the diagonals meet the same rounded diagonals each time:
-            // such errors repeat, too.
+            // If numbers repeat with the period of the diagonals, each repetition is multiplied by the same
+            // rounded diagonals, so these errors repeat, too.
             let share = self.slots as f64 / self.slots.max(plan.transform().period()) as f64;
             noise += share * square * diagonals_error(plan.transform(), plan.diagonal_scale());
         }
         Ok(noise)
     }
 
-    /// The error of the maps of coefficients-to-slots alone, as a variance of the cosine's input.
+    /// The error of the maps of coefficients-to-slots, as a variance of the cosine's input.
     fn coeffs_to_slots_noise(&self) -> Result<f64, CkksError> {
         let (secret, raised) = (self.mapped_secret(), self.raised_square());
         let mut noise = 0.0;
@@ -205,12 +205,12 @@ impl BootstrapPlan {
         Ok(noise)
     }
 
-    /// The mean square of the raised numbers: the phase over q0 is a sum of `weight + 1` uniform numbers.
+    /// The mean square of the raised numbers. The phase over q0 is a sum of `weight + 1` uniform numbers.
     fn raised_square(&self) -> f64 {
         self.sparse_rounding() / self.reduction.radius().powi(2)
     }
 
-    /// The error of the raise alone, as a variance of the cosine's input.
+    /// The error of the raise, as a variance of the cosine's input.
     fn raise_noise(&self) -> Result<f64, CkksError> {
         let ModRaise { method, level, scale } = &self.raise;
         let params = &self.params;
@@ -232,9 +232,9 @@ impl BootstrapPlan {
         Ok(in_slots(params.noise_model().rounding()) + own)
     }
 
-    /// The noise of the second Chebyshev polynomial, as a variance of the cosine's input. y = 2 t^2 - 1 has
-    /// the derivative 4 t. Its noise is complex: the imaginary part of one half of the message meets the real
-    /// part of the other.
+    /// The noise of the second Chebyshev polynomial y = 2 t^2 - 1, with the derivative 4 t, as a variance of
+    /// the cosine's input. The noise is complex: the imaginary part of the noise of one half of the message
+    /// adds to the real part of the other half.
     fn reduction_noise(&self) -> Result<f64, CkksError> {
         let (params, reduction) = (&self.params, &self.reduction);
         let level = reduction.input_level();
@@ -249,33 +249,33 @@ impl BootstrapPlan {
         Ok(self.halves() * self.transform_slots as f64 * product / scale.powi(2) * inverse_square)
     }
 
-    /// Parts of a complex message whose noise meets in a number.
+    /// The number of parts of a complex message whose noise adds in a number.
     pub(super) fn halves(&self) -> f64 {
         if self.both_halves() { 2.0 } else { 1.0 }
     }
 
-    /// The variances of the error before a product at level 1, which multiplies it, and behind it, for
-    /// numbers whose parts are uniform in [-1, 1] before and after.
+    /// The variances of the error before a product at level 1, which multiplies it, and after the product,
+    /// for numbers whose parts are uniform in [-1, 1] before and after.
     pub(in crate::circuits) fn error_around_product(&self) -> Result<(f64, f64), CkksError> {
         let before = self.before_product().iter().flat_map(|stage| &stage.steps);
         let before = before
             .map(|step| Ok(step.error(self, UNIFORM)?.to_coefficients))
             .sum::<Result<f64, CkksError>>()?;
-        // The product ends with a rescale of its own.
+        // The product includes the rescale.
         let rescale =
             self.coefficient_to_slot() * self.params.noise_model().rounding() / self.message_scale().powi(2);
         Ok((before, self.predicted_error()?.deviation().powi(2) - before - rescale))
     }
 
-    /// The power of two that an array's numbers are divided by, so that they are at most 1, for which the
-    /// modular reduction is made: where no bound is known, none.
+    /// The binary logarithm of the power of two that divides an array's numbers, so that they are at most 1
+    /// and in the range of the modular reduction. It is 0 without a known bound.
     pub(in crate::circuits) fn log2_divisor(x: &Ciphertext) -> u32 {
         x.bound()
             .filter(|&bound| bound > 1.0 + SLACK)
             .map_or(0, |bound| (bound / (1.0 + SLACK)).log2().ceil() as u32)
     }
 
-    /// Refuses an array whose bound says that its numbers may be beyond magnitude 1.
+    /// Refuses an array whose bound exceeds 1.
     ///
     /// # Errors
     /// [`CkksError::BeyondRange`].
@@ -286,15 +286,15 @@ impl BootstrapPlan {
         }
     }
 
-    /// What is known of an array that is bootstrapped, with this layout, from what is known before it.
-    /// Numbers are at most 1, where no bound says so by assumption.
+    /// The estimate of a bootstrapped array with the layout `to`, from the estimate of the array before, with
+    /// the layout `from`. If the numbers have no known bound, they are assumed to be at most 1.
     pub(in crate::circuits) fn bootstrapped(
         &self,
         own: &Estimate,
         from: &Layout,
         to: &Layout,
     ) -> Result<Estimate, CkksError> {
-        // The real and the imaginary part.
+        // Complex numbers have a real and an imaginary part.
         let parts = if to.complex { 2.0f64 } else { 1.0 };
         let (variances, bias) = self.variances()?;
         let [noise, approximation] =
@@ -303,7 +303,7 @@ impl BootstrapPlan {
         if to.complex || self.rounds > 1 || self.ends_in_slots_to_coeffs() || !own.magnitude.is_finite() {
             return Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias));
         }
-        // The error of the sine, and of the polynomial on average, follows from the number.
+        // The error of the sine, and the mean error of the polynomial, follow from the number.
         let weight = self.probabilities();
         let Approximation { own: varying, largest, .. } =
             self.reduction.approximation(own.magnitude, &weight);
@@ -313,9 +313,9 @@ impl BootstrapPlan {
         Ok(moved.with_error_of_numbers(to, at, largest))
     }
 
-    /// The variances of the noise of the real and of the imaginary part, and of the error of the
-    /// approximation, which no key is a factor of, but for the part of it that is one constant; each for
-    /// typical messages and for the worst; and that constant. They take as long as a dry run to find out.
+    /// Two variances of a real or imaginary part, each for typical and for worst messages: that of the noise,
+    /// and that of the approximation's error, which no key affects, without its constant part. Also returns
+    /// that constant. Finding them takes as long as a dry run.
     fn variances(&self) -> Result<([(f64, f64); 2], f64), CkksError> {
         if let Some(&known) = self.variances.get() {
             return Ok(known);
@@ -323,7 +323,7 @@ impl BootstrapPlan {
         let predicted = self.predicted_error()?;
         let (noise, approximation, bias) =
             (predicted.noise(), predicted.approximation, predicted.bias.sqrt());
-        // For one round, at worst the error of the message for which the sine and the polynomial are worst.
+        // The worst case of one round is the message with the largest error of the sine and the polynomial.
         let worst = self.reduction.worst_message_error(self.probabilities()).powi(2);
         let worst =
             PREDICTION_MARGIN * if self.rounds > 1 { approximation } else { approximation.max(worst) };
@@ -331,8 +331,8 @@ impl BootstrapPlan {
         Ok(*self.variances.get_or_init(|| ([(noise, PREDICTION_MARGIN * noise), own], bias)))
     }
 
-    /// The variance of the rounding errors between two rounds: the result of a round is brought to the level
-    /// of the input, and the sum is rescaled.
+    /// The variance of the rounding errors between two rounds. One comes from lowering the result of a round
+    /// to the level of the input, the other from the rescale of the sum.
     pub(super) fn rounding_error(&self) -> f64 {
         let slot = self.params.noise_model().rounding() * self.slots as f64;
         let [input, output] =
@@ -340,8 +340,8 @@ impl BootstrapPlan {
         slot * (input.powi(-2) + output.powi(-2))
     }
 
-    /// The probability of an integer part in the range. The exact sums behind it are taken once, and not for
-    /// each of the thousands of points that errors are averaged over.
+    /// The probability of an integer part in the range. The exact sums are computed once and not for each of
+    /// the thousands of points of an average.
     pub(super) fn probabilities(&self) -> impl Fn(i64) -> f64 + use<> {
         let at_least: Vec<f64> =
             (0..=self.reduction.range()).map(|i| log2_tail(self.weight, i).exp2()).collect();
@@ -353,7 +353,7 @@ impl BootstrapPlan {
         move |integer| known.get(integer.unsigned_abs() as usize).copied().unwrap_or(0.0)
     }
 
-    /// The integer parts in the range, with their probabilities.
+    /// The integer parts in the range and their probabilities.
     fn integer_parts(&self) -> impl Iterator<Item = (i64, f64)> {
         let most = self.reduction.range() as i64 - 1;
         let probability = self.probabilities();
@@ -363,7 +363,7 @@ impl BootstrapPlan {
 
 impl Step {
     /// The error that the step adds to a number of the result, for messages whose parts have the mean square
-    /// `square`; that of the modular reduction in exact arithmetic is not counted.
+    /// `square`. It excludes the error of the modular reduction in exact arithmetic.
     fn error(self, plan: &BootstrapPlan, square: f64) -> Result<BootstrapError, CkksError> {
         let params = &plan.params;
         let (rounding, none) = (params.noise_model().rounding(), BootstrapError::default());
@@ -407,7 +407,7 @@ impl Step {
                 Ok(BootstrapError { to_slots: plan.reduction_gain() * plan.coeffs_to_slots_noise()?, ..none })
             }
             Self::SplitReIm => {
-                // The sum with the conjugate is twice the number, and the noise of the conjugation counts
+                // The sum with the conjugate is twice the part, and contains the noise of the conjugation
                 // once.
                 let level = plan.reduction.input_level();
                 let conjugate = Operation::conjugation(plan.mapped_secret())

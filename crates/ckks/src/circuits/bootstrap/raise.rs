@@ -1,4 +1,4 @@
-//! The modulus raise with the first map from coefficients to slots.
+//! The modulus raise, alone or with the first map from coefficients to slots.
 //!
 //! After encapsulation a ciphertext `(a, b)` modulo `q0` is under the sparse secret `s'`. Read as integers,
 //! `v = b + a s' = m + q0 I`. With the diagonals `d_j` of the first map and `phi_j(nu_j x) = d_j phi_j(x)`,
@@ -7,10 +7,10 @@
 //! sum_j phi_j(nu_j v) = sum_j phi_j(nu_j b) + sum_j phi_j(a) phi_j(nu_j s')
 //! ```
 //!
-//! A key that encrypts the `phi_j(nu_j s')` under `s` makes the second sum a ciphertext
-//! ([`Switcher::raised_product`]); the first is a plain polynomial, computed modulo three primes or so,
-//! because it is small. Diagonals are rounded at a scale of which the division by a product `t` of primes
-//! leaves the rest, so that the map takes no level.
+//! With a key that encrypts the `phi_j(nu_j s')` under `s`, a switch computes the second sum
+//! ([`Switcher::raised_product`]). The first sum is a plain polynomial. It is small, so about three primes
+//! suffice to compute it. Diagonals are rounded at a scale that is larger by a product `t` of primes than the
+//! wanted growth of the scale. The division by `t` in the switch removes it, so that the map takes no level.
 //!
 //! Source: [bootstrapping study], sec. 3.2.
 //!
@@ -33,7 +33,7 @@ use crate::parameters::{KeyModulus, Params};
 /// The operation's name in errors.
 const RAISE: &str = "a modulus raise";
 
-/// Bits by which the plain sum stays below half the modulus that it is computed with.
+/// The bits by which the plain sum stays below half the modulus of its computation.
 const MARGIN_BITS: f64 = 2.0;
 
 /// The modulus raise.
@@ -42,15 +42,15 @@ pub(super) struct ModRaise {
     pub(super) method: RaiseMethod,
     /// The level of the raised array.
     pub(super) level: Level,
-    /// The scale of the raised array: its numbers are `v / (q0 R)`, `v` the raised phase.
+    /// The scale of the raised array. Its numbers are `v / (q0 R)` for the raised phase `v`.
     pub(super) scale: f64,
 }
 
-/// How the modulus is raised.
+/// The method of the modulus raise.
 #[derive(Debug)]
 pub(super) enum RaiseMethod {
-    /// The lift alone; the phase is multiplied by an integer, so that the noise of the change to the main
-    /// secret is small against the message.
+    /// The lift alone. It also multiplies the phase by an integer, so that the noise of the change to the
+    /// main secret is small against the message.
     Plain {
         /// The lift.
         lift: Box<Raise>,
@@ -61,7 +61,7 @@ pub(super) enum RaiseMethod {
     Mapped(Box<RaisedTransform>),
 }
 
-/// Tables of the raise for one map.
+/// The tables of the raise with one map.
 #[derive(Debug)]
 pub(super) struct RaisedTransform {
     params: Params,
@@ -69,28 +69,29 @@ pub(super) struct RaisedTransform {
     level: Level,
     /// Lifts the mask to all primes of the key.
     mask: Raise,
-    /// Lifts the body to the primes of the plain sum, divides it, and lifts it to the level's primes.
+    /// Lifts the body to the primes of the plain sum. `division` then divides the sum, and `sum` lifts the
+    /// quotient to the level's primes.
     body: Raise,
     division: Division,
     sum: Raise,
-    /// The diagonals over the primes of the plain sum, encoded when they are used first: a plan may be
-    /// compared with others and dropped.
+    /// The diagonals over the primes of the plain sum. They are encoded on first use, because a plan may only
+    /// be compared with others and dropped.
     plain: OnceLock<Vec<(Automorphism, Poly<Eval>)>>,
 }
 
 impl RaisedTransform {
-    /// The tables of `map`, a raise to the highest level.
+    /// The tables of `map`, for a raise to the highest level.
     ///
     /// # Errors
-    /// [`CkksError::NoEphemeralSecret`] where the parameters have no raise keys; as
+    /// [`CkksError::NoEphemeralSecret`] if the parameters have no raise keys; the errors of
     /// [`Params::key_definition`].
     pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
         let chain = params.key_switching(KeyModulus::Raise)?.switcher.chain();
         let level = params.max_level();
         let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
         let divisors = Basis::new(chain.step(chain.max_level()));
-        // The plain sum is below the map's growth times q0 / 2, with the factor by which diagonals are
-        // scaled; a coefficient is at most the largest slot.
+        // The plain sum is at most q0 / 2 times the growth of the map and the scale of its diagonals. A
+        // coefficient is at most the largest slot.
         let growth = params.raised_map(map)?.row_sum() * (params.degree() as f64).sqrt();
         let wanted = params.log2_q(Level(0)) + growth.log2() + f64::from(map.log2_scale) + MARGIN_BITS;
         let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
@@ -138,8 +139,8 @@ impl RaisedTransform {
         f64::from(self.map.log2_scale).exp2()
     }
 
-    /// The raised image of `x`, which is under the ephemeral secret at level 0; the result is under the main
-    /// secret, with this scale.
+    /// The image of `x` under the raise and the map. `x` is at level 0 under the ephemeral secret; the result
+    /// is under the main secret, or that of the shared masks, with this scale.
     pub(super) fn run(
         &self,
         evaluator: &Evaluator,
@@ -200,7 +201,7 @@ impl RaisedTransform {
         let columns = masks + bodies;
         let (plain, diagonals) = (self.body.to().len(), self.map.diagonals());
         let special = all - top;
-        // Lifts of masks and bodies, the plain sums, the division of the switched sum.
+        // The lifts of masks and bodies, the plain sums, and the division of the switched sum.
         let transforms = masks * (base + all) + bodies * (base + 2 * plain + top) + columns * (special + top);
         let products = masks * diagonals * columns * all + bodies * diagonals * plain;
         let conversions =

@@ -12,7 +12,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
 
-/// Degree times polynomials from which on free memory is compared with what a bootstrap takes.
+/// The degree times the number of polynomials from which on free memory is checked before a bootstrap.
 const LEAST_CHECKED: usize = 1 << 15;
 
 impl Evaluator {
@@ -21,16 +21,19 @@ impl Evaluator {
     /// Several rounds [META-BTS: Bae et al., CCS 2022] bootstrap the error that the rounds before left.
     ///
     /// Range: numbers of magnitude at most 1, in slots, at a level from [`BootstrapPlan::input_level`] up and
-    /// at the canonical scale. The result is at [`BootstrapPlan::output_level`], at the canonical scale. Of a
-    /// plan for complex numbers, two polynomials of real numbers are bootstrapped at once. An array of rank
-    /// `k` and degree `N / k` is converted to rank 1 and back, by keys of
+    /// at the canonical scale. Numbers with a larger known bound are divided by a power of two before and
+    /// multiplied by it afterwards. The result is at [`BootstrapPlan::output_level`], at the canonical scale.
+    /// A plan for complex numbers bootstraps two polynomials of real numbers at once. An array of rank `k`
+    /// and degree `N / k` is converted to rank 1 and back, with the keys of
     /// [`Params::rlwe_needs`](crate::Params::rlwe_needs). The result is wrong in all slots of a polynomial
-    /// with the probability [`BootstrapPlan::log2_failure`], and where the numbers are much larger.
+    /// with the probability [`BootstrapPlan::log2_failure`], and if numbers without a known bound are much
+    /// larger than 1.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of
-    /// slots than the plan's; [`CkksError::Encoding`] unless slots; [`CkksError::Conversion`] for complex
-    /// numbers where the plan is for real ones; [`CkksError::ScaleMismatch`]; errors of missing keys;
+    /// slots than the plan's; [`CkksError::Encoding`] unless in slots; [`CkksError::Conversion`] for complex
+    /// numbers if the plan is for real ones; [`CkksError::BeyondRange`] for a bound above 1 if no level is
+    /// left for the division; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         self.bootstrap_with_progress(x, plan, &mut |_, _| true)
@@ -48,7 +51,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let rank = x.params.rank();
         if rank > 1 && x.params.rlwe_shape() == plan.params.shape() {
-            // The conversion is cheapest where the modulus is short, and the way back takes no key.
+            // The conversion is cheapest at a short modulus, and the way back takes no key.
             let low = self.at_level(x, x.level.min(plan.input_level()))?;
             return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
         }
@@ -65,8 +68,8 @@ impl Evaluator {
         if !Self::goes_in_pairs(x, plan) {
             return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
         }
-        // A plan for complex numbers bootstraps two polynomials of real numbers at once. Of an odd number,
-        // the middle one is in both halves.
+        // A plan for complex numbers bootstraps two polynomials of real numbers at once. If their number is
+        // odd, the middle one is in both halves.
         self.check_input(x, plan)?;
         let count = bundles.div_ceil(2);
         let capacity = x.layout.capacity;
@@ -83,17 +86,18 @@ impl Evaluator {
         Ok(upper.with_all((&x.params, x.shape.clone()), x.layout, own, (upper.level, upper.scale)))
     }
 
-    /// Whether polynomials of an array go through a bootstrap two by two, as real and imaginary parts.
+    /// Whether the polynomials of an array are bootstrapped in pairs, as real and imaginary parts.
     pub(super) fn goes_in_pairs(x: &Ciphertext, plan: &BootstrapPlan) -> bool {
         !(x.is_complex() || plan.real || plan.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
     }
 
-    /// Two arrays of real numbers, of one shape, in the time of one of complex numbers: they are its real and
-    /// imaginary parts. `plan` is for complex numbers.
+    /// Bootstraps two arrays of real numbers of one shape in the time of one array of complex numbers, whose
+    /// real and imaginary parts they are. `plan` is for complex numbers.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap`]; [`CkksError::Conversion`] for complex numbers or a plan for real ones;
-    /// shape errors; [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last.
+    /// [`CkksError::Conversion`] for complex numbers or a plan for real ones; shape errors;
+    /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last; the other
+    /// errors of [`Evaluator::bootstrap`].
     pub fn bootstrap_pair(
         &self,
         x: &Ciphertext,
@@ -134,8 +138,8 @@ impl Evaluator {
         Ok((next()?, next()?))
     }
 
-    /// The rounds of a bootstrap of one array, or of two of real numbers as the real and imaginary parts of
-    /// one.
+    /// Bootstraps one array, or two arrays of real numbers as the real and imaginary parts of one, in all
+    /// rounds.
     fn bootstrap_parts(
         &self,
         parts: Vec<Ciphertext>,
@@ -148,7 +152,7 @@ impl Evaluator {
         }
         if let Some(keys) = self.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
             plan.check_keys(keys)?;
-            // A first small bootstrap is faster than the dry run that tells its memory.
+            // A small bootstrap is faster than the dry run that would predict its memory.
             let polys = parts[0].layout.bundles() * parts[0].layout.bodies;
             if plan.params.degree() * polys >= LEAST_CHECKED {
                 let remedy = "bootstrap fewer rows at once, or free memory";
@@ -158,7 +162,7 @@ impl Evaluator {
         self.in_groups(&parts, plan.group(), progress, |own, tick| self.rounds_of(own, plan, tick))
     }
 
-    /// The rounds, of arrays that have been checked.
+    /// All rounds, for arrays that have been checked.
     fn rounds_of(
         &self,
         parts: &[Ciphertext],
@@ -181,8 +185,8 @@ impl Evaluator {
             let mut own = |done: usize, _| progress(done + number * all / plan.rounds, all);
             self.round(parts, plan, &mut own)
         };
-        // In several rounds two arrays stay one until the end: the imaginary errors of each would be taken
-        // for errors of the other.
+        // In several rounds two arrays stay one until the end. If they were split after a round, the
+        // imaginary errors of each would be taken for errors of the other.
         let pair = match parts {
             [_, _] if plan.rounds > 1 => Some([self.join_re_im(parts)?]),
             _ => None,
@@ -190,7 +194,7 @@ impl Evaluator {
         let wholes: &[Ciphertext] = pair.as_ref().map_or(parts, |pair| pair);
         let mut fresh = round(wholes, 0)?;
         for (number, &bits) in plan.log2_factors.iter().enumerate() {
-            // What is missing, multiplied by an integer, goes through the same circuit.
+            // The difference from the input, multiplied by an integer, goes through the same circuit.
             let factor = Complex64::from(f64::from(bits).exp2());
             let missing = |(x, fresh): (&Ciphertext, &Ciphertext)| {
                 let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(fresh, plan.input_level())?)?;
@@ -200,7 +204,7 @@ impl Evaluator {
                 wholes.iter().zip(&fresh).map(missing).collect::<Result<Vec<_>, CkksError>>()
             })?;
             let corrections = round(&missing, number + 1)?;
-            // The parts of a pair are half the sums with the conjugate.
+            // The parts of a pair are half the sums with the conjugate, so the scale is halved before.
             let apart = pair.is_some() && number + 1 == plan.log2_factors.len();
             let corrected = |(fresh, correction): (&Ciphertext, &Ciphertext)| {
                 let level = fresh.level;
@@ -223,8 +227,8 @@ impl Evaluator {
         }
         let fresh =
             fresh.into_iter().zip(parts).map(|(fresh, x)| fresh.rearranged(x.shape.clone(), x.layout));
-        // Bounds that follow the stages one by one would grow without limit in the modular reduction, whose
-        // input is bounded only with a probability.
+        // Bounds from the single stages would grow without limit in the modular reduction, because its input
+        // is bounded only with some probability. The estimate of the plan replaces them.
         let known = |(own, fresh): (&Estimate, Ciphertext)| {
             let estimate = plan.bootstrapped(own, &fresh.layout, &fresh.layout)?;
             Ok(fresh.estimated(|_| estimate))
@@ -232,14 +236,14 @@ impl Evaluator {
         before.iter().zip(fresh).map(known).collect()
     }
 
-    /// One round of all stages.
+    /// Runs all stages of one round.
     fn round(
         &self,
         parts: &[Ciphertext],
         plan: &BootstrapPlan,
         progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        // Two arrays of real numbers are the real and the imaginary part of one.
+        // Two arrays of real numbers become the real and the imaginary part of one.
         let x = self.join_re_im(parts)?;
         let fresh = self.run_stages(plan.stages_of(parts.len()), plan, vec![x], progress)?;
         if parts.len() == 2 {
@@ -254,7 +258,7 @@ impl Evaluator {
             .collect())
     }
 
-    /// Refuses arrays that the plan is not for.
+    /// Refuses arrays that do not match the plan.
     pub(super) fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
         if plan.is_half() {
@@ -286,12 +290,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Numbers beyond magnitude 1, for which the modular reduction is made, divided by a power of two: on the
-    /// way to a lower level, where there is one, this takes nothing. With the power; nothing where numbers
-    /// are at most 1.
+    /// Divides numbers by a power of two if their bound exceeds 1, the range of the modular reduction. The
+    /// division is a change of scale on the way to a lower level, so it costs nothing. Returns the array and
+    /// the binary logarithm of the power; `None` if numbers are at most 1.
     ///
     /// # Errors
-    /// [`CkksError::BeyondRange`] where no level is left for it.
+    /// [`CkksError::BeyondRange`] if no level is left for the division.
     pub(super) fn divided(
         &self,
         x: &Ciphertext,
@@ -307,7 +311,8 @@ impl Evaluator {
             plan.check_range(x)?;
         }
         let small = top.clone().into_owned().at_scale(top.scale * f64::from(bits).exp2());
-        // The larger the power, the more levels until a whole factor leads to the scale of a level.
+        // The larger the power, the more levels it takes until an integer factor leads to the scale of a
+        // level.
         for below in (plan.input_level().0..top.level.0).rev().map(Level) {
             let lowered = self.lower(&small, below, top.params.scale(below))?;
             if lowered.has_canonical_scale() {
@@ -323,8 +328,8 @@ impl Evaluator {
         self.entry_at(x, plan, plan.input_level())
     }
 
-    /// `x` at `level` of the application. Scales follow inside a segment, so an array from above the
-    /// application's segment is first brought to its top.
+    /// `x` at `level` of the application. Canonical scales follow from each other within a segment, so an
+    /// array from a higher segment is first brought to the application's highest level.
     pub(in crate::circuits) fn entry_at(
         &self,
         x: &Ciphertext,
@@ -335,13 +340,14 @@ impl Evaluator {
         Ok(self.at_level(&top, level)?.into_owned())
     }
 
-    /// The same numbers as coefficients at level 0, or at level 1 where the plan has a level for a product:
-    /// complex pairs in bit-reversed order. With several bodies under a mask, the result has a row for each
-    /// polynomial, and its rows are under shared masks; before a product they have come apart.
+    /// The same numbers as coefficients at level 0, or at level 1 if the plan has a level for a product:
+    /// complex pairs in bit-reversed order. If the plan has several bodies under a mask, the result has a row
+    /// for each polynomial, and its rows share masks, except before a product.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap`]; [`CkksError::NotBootstrappable`] for a chain on which this stage comes
-    /// last.
+    /// [`CkksError::NotBootstrappable`] for a chain on which this stage comes last;
+    /// [`CkksError::BeyondRange`] for a bound above 1; the errors of [`Evaluator::bootstrap`] for arrays that
+    /// do not match the plan, and of missing keys.
     pub fn slots_to_coefficients(
         &self,
         x: &Ciphertext,
@@ -356,28 +362,28 @@ impl Evaluator {
         self.run_stages_on(plan.before_product(), plan, x.clone(), &mut |_, _| true)
     }
 
-    /// The numbers of coefficients in slots, at a high level: complex pairs of coefficients at level 0, such
-    /// as [`Evaluator::slots_to_coefficients`] leaves, or as they come from elsewhere. The order stays as it
-    /// is.
+    /// The numbers of coefficients in slots, at a high level. `x` holds complex pairs of coefficients at
+    /// level 0, for example the result of [`Evaluator::slots_to_coefficients`]. The order of the numbers does
+    /// not change.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::LevelTooHigh`] above level 0;
-    /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`]; as
-    /// [`Evaluator::bootstrap`].
+    /// [`CkksError::Encoding`] unless in complex coefficients; [`CkksError::LevelTooHigh`] above level 0;
+    /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`];
+    /// [`CkksError::Shape`] for another number of slots than that of the transforms; errors of missing keys.
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         let joined = self.join_re_im(&self.half_bootstrap_apart(x, plan, &mut |_, _| true)?)?;
-        // Number t was the coefficient of X^p(t) and is in slot t if p reverses bits, in the slot with the
-        // reversed number otherwise.
+        // Number t was the coefficient of X^p(t). It is now in slot t if p reverses bits, and otherwise in
+        // the slot with the reversed index.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
         let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }
             .with_padding(x.padding());
-        // Bodies under shared masks have come apart.
+        // The split into parts also separated shared masks.
         let layout = layout.with_bodies(1, None)?;
         Ok(joined.rearranged(x.shape.clone(), layout))
     }
 
-    /// As [`Evaluator::half_bootstrap`], with real and imaginary parts as arrays of their own, of all slots;
-    /// of a plan for real numbers the real parts alone.
+    /// [`Evaluator::half_bootstrap`] with real and imaginary parts as separate arrays of all slots. A plan
+    /// that reduces one half of the coefficients gives the real parts only.
     pub(in crate::circuits) fn half_bootstrap_apart(
         &self,
         x: &Ciphertext,
@@ -388,8 +394,8 @@ impl Evaluator {
         self.run_stages(plan.raise_to_parts(), plan, vec![self.shared(x.clone(), plan)?], progress)
     }
 
-    /// All stages from the raise on, for coefficients at level 0: those of slots-to-coefficients, or slots
-    /// that are read as coefficients where that comes last.
+    /// Runs all stages from the raise on, for coefficients at level 0: the result of slots-to-coefficients,
+    /// or, if that comes last, slots that are read as coefficients.
     pub(in crate::circuits) fn bootstrapped_coefficients(
         &self,
         x: &Ciphertext,
@@ -400,7 +406,7 @@ impl Evaluator {
         self.run_stages_on(plan.raise_onwards(), plan, x.clone(), progress)
     }
 
-    /// Refuses arrays that are not coefficients as the raise takes them.
+    /// Refuses arrays that are not coefficients in the form that the raise takes.
     fn check_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
         self.check(x)?;
         x.params.check_same(&plan.params, "the plan of a bootstrap")?;

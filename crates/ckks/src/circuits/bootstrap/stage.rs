@@ -1,53 +1,54 @@
-//! The words of a plan: a stage of the algorithm, and the steps that it consists of.
+//! The parts of a plan: the stages of the algorithm, and the steps of each.
 
 use clathrate_lattice::Level;
 
 use crate::arrays::Order;
 
-/// A stage of the algorithm, as cost tables and progress show it.
+/// A stage of the algorithm, as cost tables and progress reports show it.
 #[derive(Debug)]
 pub(super) struct Stage {
     /// One of [`stages`].
     pub(super) name: &'static str,
-    /// What it does, in order.
+    /// Its steps, in order.
     pub(super) steps: Vec<Step>,
 }
 
-/// A step of a stage. Tables (linear maps, the lift, the cosine) are the plan's.
+/// A step of a stage. The plan holds the tables (linear maps, the lift, the cosine).
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
-    /// Brings the array to the plan's lowest level; its numbers repeat in the slots of the transforms.
+    /// Lowers the array to the plan's lowest level, and reads it in the slots of the transforms, in which its
+    /// numbers repeat.
     Enter,
-    /// The polynomials come under shared masks. [pcmm-mambo, sec. 6.2]
+    /// Switches the polynomials to shared masks. [pcmm-mambo, sec. 6.2]
     ShareMasks(Place),
-    /// The linear maps from slots to coefficients.
+    /// Runs the linear maps from slots to coefficients.
     SlotsToCoeffs,
-    /// The polynomials get masks of their own again.
+    /// Switches the polynomials back to separate masks.
     SplitMasks(Place),
-    /// The contents of slots are read as complex coefficients, in this order.
+    /// Reads the contents of slots as complex coefficients in this order.
     ReadAsCoeffs(Order),
-    /// Leaves a level for level 0 at the scale that the modular reduction asks for.
+    /// Rescales to level 0, at the scale that the modular reduction needs.
     Rescale,
-    /// The change to the sparse secret.
+    /// Changes to the sparse secret.
     Encapsulate,
-    /// The modulus raise, with the change back to the main secret.
+    /// Raises the modulus and changes back to the main secret.
     ModRaise,
-    /// The linear maps from coefficients to slots.
+    /// Runs the linear maps from coefficients to slots.
     CoeffsToSlots,
-    /// One array becomes the array of its real parts and that of its imaginary parts.
+    /// Splits one array into the array of its real parts and that of its imaginary parts.
     SplitReIm,
-    /// The modular reduction of each array.
+    /// Runs the modular reduction on each array.
     EvalMod,
-    /// The arrays of real and imaginary parts become one.
+    /// Joins the arrays of real and imaginary parts to one array.
     JoinReIm,
 }
 
-/// Where polynomials come under shared masks or leave them.
+/// The level and scale of a change to or from shared masks, and its effect on the error.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) level: Level,
     pub(super) scale: f64,
-    /// The variance of a number of the result, over that of a coefficient's error here in units of the
-    /// message.
+    /// The variance of a number of the result divided by the variance of a coefficient's error here, in units
+    /// of the message.
     pub(super) gain: f64,
 }

@@ -1,4 +1,4 @@
-//! What each step of a bootstrap does to an array, on data or on symbols.
+//! The steps of a bootstrap, on data or on symbols.
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -21,7 +21,8 @@ pub(super) fn tell(progress: Progress<'_>, done: usize, all: usize) -> Result<()
     if progress(done, all) { Ok(()) } else { Err(CkksError::Cancelled) }
 }
 
-/// `x` as an array without padding in natural order, in slots: the stages work on slots whatever they hold.
+/// `x` as an array in slots, without padding and in natural order, because the stages work on slots whatever
+/// they hold.
 pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
     let x = x.read_as_slots(capacity);
     let layout = Layout { complex, ..x.layout };
@@ -48,7 +49,7 @@ impl Evaluator {
         Ok(fresh)
     }
 
-    /// As [`Evaluator::run_stages`], for stages that make one array of one.
+    /// [`Evaluator::run_stages`] for stages that make one array from one array.
     pub(super) fn run_stages_on(
         &self,
         stages: &[Stage],
@@ -61,8 +62,8 @@ impl Evaluator {
             .ok_or(CkksError::Internal { operation: BOOTSTRAP })
     }
 
-    /// The polynomials of `x` as rows under masks of the plan's bodies; `x` itself where its masks are shared
-    /// already.
+    /// The polynomials of `x` as rows under shared masks, with the plan's number of bodies; `x` itself if its
+    /// masks are shared already.
     pub(super) fn shared(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         if plan.bodies == 1 || x.secret != SecretName::Main {
             return Ok(x);
@@ -73,7 +74,7 @@ impl Evaluator {
         self.share_mask_along(&x, plan.bodies, Some(BodyAxis::Rows))
     }
 
-    /// The linear maps of `maps`, from the level and at the scale of `x`.
+    /// Runs the linear maps `maps` on `x`, after a restriction to the level of the first.
     fn map_by(&self, x: Ciphertext, maps: &[LinearTransformPlan]) -> Result<Ciphertext, CkksError> {
         let x = match maps.first().filter(|first| first.input_level() < x.level) {
             Some(first) => self.restrict(&x, first.input_level())?.into_owned(),
@@ -82,9 +83,9 @@ impl Evaluator {
         maps.iter().try_fold(x, |x, map| self.map_slots(&x, map))
     }
 
-    /// The phase of coefficients at level 0, read as integers `v = m + q0 I`, modulo the primes of the raised
-    /// level: the numbers are the embedding of `v / (q0 R)`, or its image under the first map from
-    /// coefficients to slots.
+    /// Raises the modulus. The phase of coefficients at level 0, read as integers `v = m + q0 I`, is taken
+    /// modulo the primes of the raised level. The numbers of the result are the embedding of `v / (q0 R)`, or
+    /// its image under the first map from coefficients to slots.
     fn mod_raise(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         let scale = plan.raise.scale;
         let (lift, guard) = match &plan.raise.method {
@@ -102,8 +103,8 @@ impl Evaluator {
         })?;
         let raised =
             if x.secret.is_ephemeral() { self.change_secret(&raised, plan.mapped_secret())? } else { raised };
-        // The sum over the rotations by multiples of the number of slots removes the coefficients between
-        // those of the subring.
+        // The sum over the rotations by multiples of the number of slots removes the coefficients outside the
+        // subring.
         let mut sum = bare(raised, plan.params.slot_count(), true);
         let mut step = plan.transform_slots;
         while step < plan.params.slot_count() {
@@ -117,8 +118,8 @@ impl Evaluator {
         Ok(bare(sum.at_scale(scale), plan.transform_slots, true))
     }
 
-    /// The real and the imaginary parts of the slots, as arrays of real numbers; the real parts alone for a
-    /// plan of real numbers.
+    /// The real and the imaginary parts of the slots as arrays of real numbers; the real parts alone if the
+    /// modular reduction runs on one half only.
     pub(super) fn split_re_im(
         &self,
         x: &Ciphertext,
@@ -135,7 +136,7 @@ impl Evaluator {
         Ok(parts.into_iter().map(|part| bare(part.at_scale(scale), plan.transform_slots, false)).collect())
     }
 
-    /// `re + i im`; of one array, the array.
+    /// `re + i im` for two arrays, and the array itself for one.
     pub(super) fn join_re_im(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
         match parts {
             [re, im] => {
@@ -148,7 +149,7 @@ impl Evaluator {
 }
 
 impl Step {
-    /// What the step makes of an array, or of the arrays of real and of imaginary parts.
+    /// Runs the step on an array, or on the arrays of real and imaginary parts.
     fn run(
         self,
         evaluator: &Evaluator,
@@ -166,7 +167,7 @@ impl Step {
         parts.into_iter().map(|x| self.run_on(evaluator, plan, x)).collect()
     }
 
-    /// As [`Step::run`], of a step that makes one array of each.
+    /// [`Step::run`] for a step that makes one array of each.
     fn run_on(
         self,
         evaluator: &Evaluator,
@@ -176,7 +177,7 @@ impl Step {
         match self {
             Self::Enter => {
                 let x = plan.spread(evaluator.entry(&x, plan)?);
-                // Another scale is refused before masks are shared.
+                // A wrong scale is refused before masks are shared.
                 let first = plan.to_coefficients.first().filter(|_| !plan.slots_last());
                 first.map_or(Ok(()), |first| first.check_scale(x.scale))?;
                 Ok(x)
@@ -212,13 +213,13 @@ impl Step {
 }
 
 impl BootstrapPlan {
-    /// What a chain cannot do on which slots-to-coefficients comes last.
+    /// The error for an operation that a chain does not allow because slots-to-coefficients comes last.
     pub(super) fn order_error(&self, remedy: &str) -> CkksError {
         let reason = format!("its segment \"{SLOTS_TO_COEFFS}\" puts slots to coefficients last: {remedy}");
         CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason }
     }
 
-    /// `x` with the slots of the transforms: the numbers of its own slots repeat in them.
+    /// `x` in the slots of the transforms, in which the numbers of its own slots repeat.
     fn spread(&self, x: Ciphertext) -> Ciphertext {
         if self.transform_slots == self.slots {
             return x;

@@ -1,5 +1,5 @@
-//! The tables of a bootstrap's steps: linear maps with their levels and scales, the lift of the raise, the
-//! modular reduction.
+//! The tables of a bootstrap's steps: linear maps with their levels and scales, the lift of the raise, and
+//! the modular reduction.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Basis, Level, Raise};
@@ -16,20 +16,22 @@ use crate::error::CkksError;
 use crate::keys::RaisedMap;
 use crate::parameters::{KeyModulus, KeySwitching, Params, StageLevels};
 
-/// Degree of the cosine's polynomial: with 8 levels for the modular reduction, three double angles remain.
+/// The default degree of the cosine's polynomial. Of 8 levels for the modular reduction, it leaves three
+/// double angles.
 const COSINE_DEGREE: usize = 30;
 
-/// Least bits by which the raised ciphertext is multiplied, so that the noise of the change to the main
+/// The minimum bits by which the raise multiplies a ciphertext, so that the noise of the change to the main
 /// secret is small against the message.
 const GUARD_BITS: f64 = 4.0;
 
-/// Least accuracy of the modular reduction without noise, in bits of the worst message.
+/// The minimum accuracy of the modular reduction without noise, in bits, for the worst message.
 const LEAST_BITS: f64 = 10.0;
 
-/// The modular reduction for secrets of a weight, which fails with a given probability at most.
+/// The modular reduction for secrets of weight `weight`, with a probability of failure of at most
+/// `2^log2_failure`.
 ///
 /// # Errors
-/// [`CkksError::NotBootstrappable`] where its approximation is poor; as [`ModularReduction::new`].
+/// [`CkksError::NotBootstrappable`] if its approximation is poor; the errors of [`ModularReduction::new`].
 pub(super) fn reduction_for(
     params: &Params,
     levels: &StageLevels,
@@ -38,7 +40,7 @@ pub(super) fn reduction_for(
 ) -> Result<ModularReduction, CkksError> {
     let range = options.range.unwrap_or_else(|| least_range(weight, params.degree(), log2_failure));
     let degree = options.degree.unwrap_or(COSINE_DEGREE);
-    // With an arcsine the message is at the nominal scale of the lowest segment.
+    // With an arcsine, the message has the canonical scale of the level below the application.
     let ratio = params.log2_q(Level(0)).exp2() / params.scale(Level(levels.start.0.saturating_sub(1)));
     let arcsine = options.arcsine.map(|degree| (degree, ratio));
     let reduction = ModularReduction::new(params, (levels.slots, levels.reduced), range, degree, arcsine)?;
@@ -57,7 +59,7 @@ pub(super) fn reduction_for(
     Ok(reduction)
 }
 
-/// What the linear maps of a plan follow from.
+/// The inputs from which the linear maps of a plan follow.
 pub(super) struct Maps<'p> {
     pub(super) params: &'p Params,
     pub(super) levels: &'p StageLevels,
@@ -66,7 +68,7 @@ pub(super) struct Maps<'p> {
 }
 
 impl Maps<'_> {
-    /// The maps of slots-to-coefficients, which end at `message_scale` where level 0 follows them.
+    /// The maps of slots-to-coefficients. Their output scale is `message_scale` if they end at level 0.
     pub(super) fn to_coefficients(&self, message_scale: f64) -> Result<Vec<LinearTransformPlan>, CkksError> {
         let (params, levels, slots) = (self.params, self.levels, self.transform_slots);
         if self.options.half {
@@ -86,8 +88,9 @@ impl Maps<'_> {
         plan_factors(params, &maps, Level(maps.len() + end), scales, self.options.bodies)
     }
 
-    /// The raise, and the maps from coefficients to slots behind it. Of the raised phase `v`, `v / unit` is
-    /// to be in slots, and half of it for the sum with the conjugate.
+    /// The raise, and the maps from coefficients to slots after it. For the raised phase `v` the maps put `v`
+    /// divided by `unit` in slots, at half the canonical scale, because the sum with the conjugate doubles
+    /// it.
     pub(super) fn raise_and_to_slots(
         &self,
         unit: f64,
@@ -107,7 +110,7 @@ impl Maps<'_> {
         Ok((raise, maps))
     }
 
-    /// The raise by keys that apply the first map as well, and the other maps.
+    /// The raise by keys that also apply the first map, and the other maps.
     fn mapped(
         &self,
         raise_keys: &KeySwitching,
@@ -119,16 +122,16 @@ impl Maps<'_> {
         let log2_step = Basis::new(chain.step(chain.max_level())).log2(chain.ring());
         let layers = slots.trailing_zeros().div_ceil(steps as u32 + 1);
         let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, steps)?);
-        // All factors get relative rounding errors of one size: b_k - w_k is equal for all, with b_k the bits
-        // at which a factor's diagonals are rounded and w_k those of its rounding weight. The first factor's
-        // bits are those of the step and of the growth of the scale.
+        // All factors get relative rounding errors of one size: b_k - w_k is equal for all factors, where b_k
+        // are the bits at which the diagonals of a factor are rounded and w_k those of its rounding weight.
+        // The bits of the first factor are those of the step and of the growth of the scale.
         let divided =
             (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
         let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
         let each =
             (log2_step + divided + output_scale.log2() - unit.log2() - weights) / (rest.len() + 1) as f64;
-        // The mod-down of the raise rounds at the raised scale, so the message must be larger there than it
-        // was at level 0.
+        // The mod-down of the raise rounds at the raised scale, so the message must be larger there than at
+        // level 0.
         let log2_scale = (each + rounding_weight(&first).log2()).max(log2_step + GUARD_BITS).ceil();
         let bodies = self.options.bodies;
         let map = RaisedMap { slots, layers, log2_scale: log2_scale as u32, bodies };
@@ -140,7 +143,8 @@ impl Maps<'_> {
         Ok((raise, rest))
     }
 
-    /// The lift alone, and all maps. A sum into a subring multiplies the phase by the number of terms.
+    /// The raise by the lift alone, and all maps. A sum into a subring multiplies the phase by the number of
+    /// terms.
     fn plain(&self, steps: usize, unit: f64) -> Result<(ModRaise, Vec<LinearTransform>), CkksError> {
         let (params, chain) = (self.params, self.params.chain());
         let maps = dft::coefficients_to_slots(self.transform_slots, steps)?;

@@ -1,24 +1,25 @@
-//! Matrix products inside a bootstrap (MaMBo): `W X` for a known `W`, at a high level, in the time of the
-//! bootstrap and little more.
+//! Matrix products inside a bootstrap (MaMBo): `W X` for a known `W`, at a high level, in little more than
+//! the time of the bootstrap.
 //!
 //! ```text
 //! inside    slots to coefficients, to level 1   ->   W times rows of coefficients   ->   level 0   ->   raise, coefficients to slots, modular reduction
 //! before    W times rows of slots, one level above the bootstrap   ->   bootstrap
 //! ```
 //!
-//! Coefficients at level 1 have the shortest modulus at which a product is possible, and are how matrix
-//! products want their rows. Slots-to-coefficients leaves a row of `c` slots, of several that share a
-//! polynomial, in the coefficients of `X^(l + L i)`: a lane, of which a planned product ([`MatrixPlan`]) has
-//! `L`. The lanes are in bit-reversed order, which is a permutation of the rows and columns of `W`; the order
-//! within a lane is the same before and after, and so it is when slots come back.
+//! Coefficients at level 1 have the shortest modulus at which a product is possible, and plain matrix
+//! products are fastest in coefficients. If several rows of `c` slots share a polynomial,
+//! slots-to-coefficients moves each row to the coefficients of `X^(l + L i)` for one `l`. These are the `L`
+//! lanes of a planned product ([`MatrixPlan`]). The lanes are in bit-reversed order, which is a permutation
+//! of the rows and columns of `W`. The product keeps the order within a lane, and coefficients-to-slots
+//! undoes the bit reversal.
 //!
-//! Rows that fill polynomials can be multiplied in slots, because a combination of polynomials is one of what
-//! they hold. Where slots-to-coefficients comes first that takes a level more and a longer modulus, but the
-//! bootstrap then has the polynomials of the product alone; where it comes last, the product is at level 1
-//! and ends where the modulus is raised.
+//! Rows that fill polynomials can be multiplied in slots, because a combination of polynomials is the same
+//! combination of their contents. If slots-to-coefficients comes first, that takes one more level and a
+//! longer modulus, but only the polynomials of the product are bootstrapped. If it comes last, and the
+//! bootstrap has one round, the product is at level 1 and ends where the modulus is raised.
 //!
-//! Source: [pcmm-mambo, sec. 6.3, options 1 to 3]. The product is any of those that a matrix plan has; the
-//! paper's, with a ring switch down and one back, is an exact product in a smaller ring.
+//! Source: [pcmm-mambo, sec. 6.3, options 1 to 3]. The product may be any that a matrix plan has. The product
+//! of the paper, with one ring switch before and one after it, is an exact product in a smaller ring.
 //!
 //! [`MatrixPlan`]: super::matrix_plan::MatrixPlan
 
@@ -36,20 +37,20 @@ use super::matrix_plan::MatrixOptions;
 /// The operation's name in errors.
 const MAMBO: &str = "a product inside a bootstrap";
 
-/// Where the product is.
+/// The place of the product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Placement {
-    /// Between slots-to-coefficients and the raise: at level 1, of rows of any number of slots. [pcmm-mambo,
+    /// Between slots-to-coefficients and the raise, at level 1, for rows of any number of slots. [pcmm-mambo,
     /// sec. 6.3, option 1]
     #[default]
     Inside,
-    /// Before the bootstrap, of rows that fill polynomials: one level above, or at level 1 where
-    /// slots-to-coefficients comes last. [pcmm-mambo, sec. 6.3, options 2 and 3]
+    /// Before the bootstrap, for rows that fill polynomials: one level above it, or at level 1 if
+    /// slots-to-coefficients comes last and there is one round. [pcmm-mambo, sec. 6.3, options 2 and 3]
     Before,
 }
 
 impl Placement {
-    /// Both of them.
+    /// Both places.
     pub const ALL: [Self; 2] = [Self::Inside, Self::Before];
 
     /// Its name.
@@ -68,17 +69,17 @@ impl fmt::Display for Placement {
     }
 }
 
-/// What a plan of a product inside a bootstrap may choose.
+/// The options of a plan of a product inside a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MamboOptions {
-    /// The bootstrap; that it has a level for a product goes without saying.
+    /// The bootstrap. Its option `product` follows from the placement.
     pub bootstrap: BootstrapOptions,
-    /// The product. Level and lanes follow from the bootstrap.
+    /// The product. Its level and lanes follow from the bootstrap.
     pub matrix: MatrixOptions,
-    /// Where the product is.
+    /// The place of the product.
     pub placement: Placement,
-    /// Whether the number of bodies under a mask is the one that makes the whole fastest, as
-    /// [`BootstrapPlan::for_batch`] chooses it, and not that of the options of the bootstrap.
+    /// Whether to choose the number of bodies under a mask that makes the whole fastest, as
+    /// [`BootstrapPlan::for_batch`] does, instead of the number in the options of the bootstrap.
     ///
     /// [`BootstrapPlan::for_batch`]: super::bootstrap::BootstrapPlan::for_batch
     pub fastest_bodies: bool,

@@ -1,4 +1,4 @@
-//! Plans of products inside bootstraps.
+//! The plan of a product inside a bootstrap.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::error::CkksError;
 use crate::keys::{Cost, EncryptOptions, KeyNeeds};
 use crate::parameters::Params;
 
-/// A plan of `W X` inside a bootstrap, for a known matrix `W` and arrays whose polynomials have several rows
-/// of `X` in their slots, or parts of rows.
+/// A plan of `W X` inside a bootstrap, for a known matrix `W`. The slots of each polynomial hold several rows
+/// of `X`, or a part of a row.
 #[derive(Debug)]
 pub struct MamboPlan {
     bootstrap: Arc<BootstrapPlan>,
@@ -24,16 +24,17 @@ pub struct MamboPlan {
     placement: Placement,
     /// Rows and columns of `W`.
     shape: (usize, usize),
-    /// Slots of a row of `X`.
+    /// The slots of a row of `X`.
     columns: usize,
     /// The largest sum of squares along a row of `W`.
     row_squares: f64,
-    /// What the weights are multiplied with: the scale that the product is read at over the canonical one.
+    /// The factor of the weights: the scale at which the bootstrap reads the product over the canonical
+    /// scale.
     factor: f64,
 }
 
-/// Rows and columns in the order in which slots-to-coefficients leaves `lanes` rows in a polynomial, filled
-/// up with zeros to whole polynomials, and multiplied by `factor`.
+/// The matrix, times `factor`, with its rows and columns in the order in which slots-to-coefficients leaves
+/// `lanes` rows in a polynomial. Zeros fill the rows and columns up to whole polynomials.
 fn placed(
     (rows, inner, values): (usize, usize, &[f64]),
     lanes: usize,
@@ -52,14 +53,15 @@ fn placed(
 }
 
 impl MamboPlan {
-    /// The plan for products of `values` (`rows x inner`, row-major) with matrices of `columns` slots in a
-    /// row, a power of two or whole polynomials: real numbers, or complex ones unless the options say that
-    /// numbers are real.
+    /// The plan for products of `values` (`rows x inner`, row-major) with matrices that have `columns` slots
+    /// in a row, a power of two or a multiple of all slots. Numbers are complex unless the options say that
+    /// they are real.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for columns that neither divide the slots nor fill them;
-    /// [`CkksError::NotBootstrappable`] where no level is left for a product; shape and value errors of the
-    /// matrix; as [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
+    /// [`CkksError::OutOfRange`] if `columns` neither divides the slots nor fills them, and for further
+    /// rounds around a product inside; [`CkksError::NotBootstrappable`] if no level is left for a product, or
+    /// for half a bootstrap; shape and value errors of the matrix; the errors of
+    /// [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
     pub fn new(
         params: &Params,
         weights: (usize, usize, &[f64]),
@@ -99,8 +101,8 @@ impl MamboPlan {
         if options.fastest_bodies { plan.with_fastest_bodies(own) } else { Ok(plan) }
     }
 
-    /// The same plan around a bootstrap with as many bodies under a mask as make the whole fastest, of those
-    /// whose keys are small enough ([`BootstrapPlan::for_batch`]).
+    /// The same plan around a bootstrap with the number of bodies under a mask that makes the whole fastest,
+    /// among those whose keys are within the limit ([`BootstrapPlan::for_batch`]).
     fn with_fastest_bodies(self, options: BootstrapOptions) -> Result<Self, CkksError> {
         let polys = self.polys_to_coeffs().max(self.polys_raised(self.bootstrap.is_real()));
         let own = |bootstrap: &BootstrapPlan| {
@@ -110,22 +112,23 @@ impl MamboPlan {
         Ok(Self { bootstrap: Arc::new(bootstrap), ..self })
     }
 
-    /// The polynomials that slots-to-coefficients takes; none where the whole bootstrap follows the product.
+    /// The number of polynomials of slots-to-coefficients before the product; 0 if the whole bootstrap
+    /// follows the product.
     fn polys_to_coeffs(&self) -> usize {
         if self.placement == Placement::Inside { self.polys()[0] } else { 0 }
     }
 
-    /// The polynomials that are bootstrapped behind the product, of real numbers or of complex ones.
+    /// The number of polynomials that are bootstrapped after the product, for real or complex numbers.
     fn polys_raised(&self, real: bool) -> usize {
         let outputs = self.polys()[1];
         if self.pairs_reals(real, outputs) { outputs.div_ceil(2) } else { outputs }
     }
 
-    /// The faster one of the plans with the product inside the bootstrap and before it, of those that are
-    /// possible. That before it takes a level more where slots-to-coefficients comes first.
+    /// The faster of the possible plans with the product inside the bootstrap and before it. A product before
+    /// it takes one more level if slots-to-coefficients comes first.
     ///
     /// # Errors
-    /// As [`MamboPlan::new`], where none is possible.
+    /// The errors of [`MamboPlan::new`], if no plan is possible.
     pub fn fastest(
         params: &Params,
         weights: (usize, usize, &[f64]),
@@ -143,8 +146,8 @@ impl MamboPlan {
         }
     }
 
-    /// The plan for a product inside `bootstrap`, or before it where it has no level for one. The bootstrap
-    /// is one of all slots.
+    /// The plan for a product inside `bootstrap`, or before it if it has no level for a product. The
+    /// bootstrap must have all slots.
     pub(in crate::circuits) fn around(
         bootstrap: Arc<BootstrapPlan>,
         (rows, inner, values): (usize, usize, &[f64]),
@@ -170,7 +173,8 @@ impl MamboPlan {
         let arrangement = Arrangement { level: Some(level), lanes: Some(lanes), ..options.arrangement };
         let precision = PreparedOptions { own_masks: true, ..options.precision };
         let matrix = MatrixOptions { arrangement, precision, ..*options };
-        // A product that ends at the canonical scale of level 0 is read at that of the bootstrap.
+        // A product inside the bootstrap ends at the canonical scale of level 0, but the bootstrap reads it
+        // at its own scale.
         let factor = if level == Level(1) { bootstrap.message_scale() / params.scale(Level(0)) } else { 1.0 };
         let (all_rows, all_inner, moved) = placed((rows, inner, values), lanes, factor);
         let matrix = MatrixPlan::new(params, (all_rows, all_inner, &moved), 2 * columns, &matrix)?;
@@ -185,13 +189,13 @@ impl MamboPlan {
         &self.bootstrap
     }
 
-    /// Where the product is.
+    /// The place of the product.
     #[must_use]
     pub fn placement(&self) -> Placement {
         self.placement
     }
 
-    /// The lowest level of factors.
+    /// The lowest level of an array that can be multiplied.
     #[must_use]
     pub fn input_level(&self) -> Level {
         match self.placement {
@@ -200,7 +204,7 @@ impl MamboPlan {
         }
     }
 
-    /// The product, at level 1 where it is inside the bootstrap.
+    /// The product, which is at level 1 if it is inside the bootstrap.
     #[must_use]
     pub fn matrix(&self) -> &MatrixPlan {
         &self.matrix
@@ -212,20 +216,20 @@ impl MamboPlan {
         self.shape
     }
 
-    /// Slots of a row.
+    /// The slots of a row.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// Rows that share a polynomial.
+    /// The number of rows that share a polynomial.
     #[must_use]
     pub fn lanes(&self) -> usize {
         (self.bootstrap.params().slot_count() / self.columns).max(1)
     }
 
-    /// The shapes of factor and product: a row for each polynomial, all of its slots, or for each row of
-    /// whole polynomials.
+    /// The shapes of the factor and of the product. Each has a row of all slots for each polynomial, or a
+    /// longer row for each row that fills several polynomials.
     #[must_use]
     pub fn array_shapes(&self) -> ([usize; 2], [usize; 2]) {
         let slots = self.bootstrap.params().slot_count();
@@ -233,13 +237,13 @@ impl MamboPlan {
         (shape(self.shape.1), shape(self.shape.0))
     }
 
-    /// The polynomials of factor and product.
+    /// The numbers of polynomials of the factor and of the product.
     fn polys(&self) -> [usize; 2] {
         let ([inputs, columns], [outputs, _]) = self.array_shapes();
         [inputs, outputs].map(|rows| rows * columns / self.bootstrap.params().slot_count())
     }
 
-    /// How arrays are encrypted that have nothing else before them.
+    /// The options of encryption for a factor that is encrypted for this product.
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
         let (level, encoding) = (Some(self.input_level()), Some(Encoding::Slots));
@@ -256,30 +260,29 @@ impl MamboPlan {
         Ok(self.bootstrap.needs()?.merge(&self.matrix.needs()))
     }
 
-    /// Whether two of `polys` polynomials of real numbers behind the product are bootstrapped as one.
+    /// Whether two of `polys` polynomials of real numbers are bootstrapped as one after the product.
     pub(super) fn pairs_reals(&self, real: bool, polys: usize) -> bool {
         real && !self.bootstrap.is_real() && !self.bootstrap.slots_last() && polys > 1
     }
 
-    /// Predicted nanoseconds of a product with all of its bootstraps, one thread; those of the product alone.
-    /// Of real numbers a plan for complex ones takes less ([`MamboPlan::nanoseconds_of`]).
+    /// Predicted nanoseconds on one thread of a product with all its bootstraps, and of the product alone. A
+    /// plan for complex numbers takes less for real numbers ([`MamboPlan::nanoseconds_of`]).
     pub fn predicted_nanoseconds(&self) -> Result<(f64, f64), CkksError> {
         Ok((self.nanoseconds_of(self.bootstrap.is_real())?, self.matrix.chosen().nanoseconds))
     }
 
-    /// Predicted nanoseconds of a product with all of its bootstraps, one thread, for real numbers or complex
-    /// ones: of a plan for complex numbers, two polynomials of real ones behind the product are bootstrapped
-    /// as one.
+    /// Predicted nanoseconds on one thread of a product with all its bootstraps, for real or complex numbers.
+    /// After the product, a plan for complex numbers bootstraps two polynomials of real numbers as one.
     pub fn nanoseconds_of(&self, real: bool) -> Result<f64, CkksError> {
         Ok(self.cost_around(&self.bootstrap, real)?.nanoseconds + self.matrix.chosen().nanoseconds)
     }
 
-    /// As [`MamboPlan::nanoseconds_of`], by the prices that plans compare ([`Cost::price`]).
+    /// [`MamboPlan::nanoseconds_of`] in the prices that plans compare ([`Cost::price`]).
     pub(in crate::circuits) fn price_of(&self, real: bool) -> Result<f64, CkksError> {
         Ok(self.cost_around(&self.bootstrap, real)?.price + self.matrix.chosen().prices.0)
     }
 
-    /// The cost of all stages of `bootstrap`, which has the product inside or before it as this plan's has.
+    /// The cost of all stages of `bootstrap`, with the product at the place of this plan.
     fn cost_around(&self, bootstrap: &BootstrapPlan, real: bool) -> Result<Cost, CkksError> {
         let (inputs, outputs) = (self.polys_to_coeffs(), self.polys_raised(real));
         if self.placement == Placement::Before {
@@ -299,18 +302,18 @@ impl MamboPlan {
         Ok(cost)
     }
 
-    /// The polynomials that are bootstrapped where the product is apart: before a bootstrap it takes a level
-    /// that arrays for a product inside need not have.
+    /// The number of polynomials that are bootstrapped if the product is separate. Arrays for a product
+    /// inside a bootstrap may lack the level of a product before one, so they are bootstrapped first.
     fn polys_apart(&self) -> usize {
         let [inputs, outputs] = self.polys();
         if self.placement == Placement::Inside { inputs } else { outputs }
     }
 
-    /// Predicted nanoseconds of the same work apart: the product, and bootstraps one by one of the factor's
-    /// polynomials, or of the product's where that comes before; without the moves between slots and
-    /// coefficients that a product of several rows in a polynomial needs then.
+    /// Predicted nanoseconds of the same work with a separate product: the product, and bootstraps one by one
+    /// of the polynomials of the factor, or of the product if that comes before. Excludes the moves between
+    /// slots and coefficients that a separate product of several rows in a polynomial would need.
     ///
-    /// Of real numbers, a plan for complex ones bootstraps two polynomials as one here as well.
+    /// A plan for complex numbers bootstraps two polynomials of real numbers as one here as well.
     pub fn nanoseconds_apart(&self, real: bool) -> Result<f64, CkksError> {
         let (params, polys) = (self.bootstrap.params(), self.polys_apart());
         let polys = if self.pairs_reals(real, polys) { polys.div_ceil(2) } else { polys };
@@ -320,13 +323,13 @@ impl MamboPlan {
         Ok(polys as f64 * alone + self.matrix.chosen().nanoseconds)
     }
 
-    /// The predicted root mean square error of a real or imaginary part of the row with the largest one, for
-    /// numbers whose parts are uniform in [-1, 1] in the factor and in the product. Smaller products have
-    /// smaller errors.
+    /// The predicted root mean square error of a real or imaginary part, for numbers whose parts are uniform
+    /// in [-1, 1] in the factor and in the product. It is that of the row with the largest error; smaller
+    /// products have smaller errors.
     pub fn predicted_error(&self) -> Result<f64, CkksError> {
         let product = (self.matrix.chosen().error / self.factor).powi(2);
         if self.placement == Placement::Before {
-            // In slots, the noise of all coefficients is met.
+            // A slot has the noise of all coefficients.
             let noise = self.bootstrap.params().slot_count() as f64 * product;
             return Ok((noise + self.bootstrap.predicted_error()?.deviation().powi(2)).sqrt());
         }
@@ -334,13 +337,13 @@ impl MamboPlan {
         Ok((before * self.row_squares + product + behind).sqrt())
     }
 
-    /// What the plan does, what it saves, and the tables of the bootstrap and of the product.
+    /// A description of the plan and what it saves, with the tables of the bootstrap and of the product.
     pub fn explain(&self) -> Result<String, CkksError> {
         self.explain_of(self.bootstrap.is_real())
     }
 
-    /// As [`MamboPlan::explain`], for real numbers or complex ones: of a plan for complex numbers, two
-    /// polynomials of real ones are bootstrapped as one.
+    /// [`MamboPlan::explain`] for real or complex numbers. A plan for complex numbers bootstraps two
+    /// polynomials of real numbers as one.
     pub fn explain_of(&self, real: bool) -> Result<String, CkksError> {
         let (all, product, [inputs, outputs]) =
             (self.nanoseconds_of(real)?, self.matrix.chosen().nanoseconds, self.polys());
@@ -373,9 +376,10 @@ impl MamboPlan {
     }
 }
 
-/// The level of the product: the lowest one that leaves the bootstrap its own.
+/// The level of the product: the lowest one that leaves the bootstrap its own levels.
 fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
-    // Of one round where slots-to-coefficients comes last, nothing but the raise follows the product.
+    // If slots-to-coefficients comes last and there is one round, only the raise follows a product at level
+    // 1.
     if bootstrap.has_product() || (bootstrap.slots_last() && bootstrap.rounds() == 1) {
         return Ok(Level(1));
     }
@@ -390,7 +394,7 @@ fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
     Ok(level)
 }
 
-/// Refuses rows of other lengths than the placement allows.
+/// Refuses rows of lengths that the placement does not allow.
 fn check_columns(params: &Params, columns: usize, placement: Placement) -> Result<(), CkksError> {
     let slots = params.slot_count();
     let whole = columns > 0 && columns.is_multiple_of(slots);

@@ -1,4 +1,4 @@
-//! Carries out products inside bootstraps, on data or on symbols.
+//! Products inside bootstraps, on data or on symbols.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Progress;
 
-/// A matrix that is ready for its products inside bootstraps.
+/// A matrix that is prepared for products inside bootstraps.
 #[derive(Debug)]
 pub struct MamboMatrix {
     plan: Arc<MamboPlan>,
@@ -23,10 +23,10 @@ pub struct MamboMatrix {
 }
 
 impl MamboPlan {
-    /// Makes the matrix ready: combines keys where the product is a prepared one.
+    /// Prepares the matrix: combines its keys if the product is a prepared one.
     ///
     /// # Errors
-    /// As [`MatrixPlan::prepare`](crate::circuits::matrix_plan::MatrixPlan::prepare).
+    /// The errors of [`MatrixPlan::prepare`](crate::circuits::matrix_plan::MatrixPlan::prepare).
     pub fn prepare(
         self: &Arc<Self>,
         evaluator: &Evaluator,
@@ -36,7 +36,7 @@ impl MamboPlan {
         Ok(MamboMatrix { plan: self.clone(), planned })
     }
 
-    /// Refuses arrays that the plan is not for.
+    /// Refuses arrays that do not match the plan.
     fn check(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let factor = self.array_shapes().0;
         if x.shape() != factor && !(factor[0] == 1 && x.shape() == &factor[1..]) {
@@ -80,8 +80,8 @@ impl MamboPlan {
         Ok(())
     }
 
-    /// How `rows` rows of the polynomials lie as rows of coefficients, those that share a polynomial in
-    /// lanes.
+    /// The shape and layout of `rows` rows of polynomials as rows of coefficients. Rows that share a
+    /// polynomial are in lanes.
     fn rows_in_lanes(&self, rows: usize) -> Result<(Vec<usize>, Layout), CkksError> {
         let shape = vec![rows * self.lanes(), 2 * self.columns()];
         let layout = Layout::new(&shape, Encoding::Coefficients, self.bootstrap().params().degree())?
@@ -89,7 +89,7 @@ impl MamboPlan {
         Ok((shape, layout))
     }
 
-    /// How the polynomials of the product lie, in slots.
+    /// The shape and layout of the product in slots.
     fn product_layout(&self) -> Result<(Vec<usize>, Layout), CkksError> {
         let (params, shape) = (self.bootstrap().params(), self.array_shapes().1);
         let layout =
@@ -107,21 +107,21 @@ impl MamboMatrix {
 }
 
 impl Evaluator {
-    /// `W X` at a high level, for `x` at a low one: the product inside the bootstrap.
+    /// The product `W X` inside a bootstrap: `x` is at a low level, and the result at a high level.
     ///
-    /// Shapes: `x` has a row for each polynomial and all slots, of which each row of `X` takes
-    /// [`MamboPlan::columns`], one behind the other; so has the result ([`MamboPlan::array_shapes`]). Range:
+    /// Shapes: `x` has a row of all slots for each polynomial. Each row of `X` takes [`MamboPlan::columns`]
+    /// slots, one after the other. The result has the same form ([`MamboPlan::array_shapes`]). Range:
     /// numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a
     /// bootstrapped array. `progress` is called with the steps of the product and the stages of the bootstrap
     /// done, and all.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below
-    /// [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers where the plan is for real
-    /// ones; [`CkksError::Encoding`]; [`CkksError::BitReversed`]; [`CkksError::MissingKeys`];
-    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; [`CkksError::BeyondRange`] for numbers that
-    /// may be beyond 1 by their bound; as [`Evaluator::slots_to_coefficients`],
-    /// [`Evaluator::multiply_planned`] and [`Evaluator::half_bootstrap`].
+    /// [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers if the plan is for real
+    /// ones; [`CkksError::Encoding`] unless in slots; [`CkksError::BitReversed`] unless in natural order;
+    /// [`CkksError::BeyondRange`] if the bound of `X` or of the product exceeds 1;
+    /// [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; the errors of
+    /// [`Evaluator::multiply_planned`].
     pub fn mambo(
         &self,
         matrix: &MamboMatrix,
@@ -139,7 +139,7 @@ impl Evaluator {
             bootstrap.check_keys(keys)?;
             let polys = factor.iter().product::<usize>().max(product.iter().product())
                 / bootstrap.params().slot_count();
-            // The product is gone when its packed rows are bootstrapped.
+            // The memory of the product is free when its packed rows are bootstrapped.
             let needed = bootstrap.memory_bytes(polys)?.max(plan.matrix().product_bytes());
             check_free(MAMBO, needed, "multiply fewer columns at once, or free memory")?;
         }
@@ -171,7 +171,7 @@ impl Evaluator {
             steps = all;
             progress(done, all + stages)
         };
-        // Slots are the coefficients now, so what bounds them does, too.
+        // The numbers of the slots are in coefficients now, so bounds of slots are bounds of coefficients.
         let parts = if x.is_complex() { 2.0 } else { 1.0 };
         let slots_to_coeffs = if plan.placement() == Placement::Inside {
             (parts * bootstrap.error_around_product()?.0).sqrt()
@@ -192,7 +192,7 @@ impl Evaluator {
             );
         }
         bootstrap.check_range(&multiplied)?;
-        // Behind the maps of slots-to-coefficients the order is that of their bits.
+        // The maps of slots-to-coefficients leave numbers in bit-reversed order.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
         let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
         let own = multiplied.estimate.clone();
@@ -213,12 +213,12 @@ impl Evaluator {
             }])
         })?;
         let fresh = fresh.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?;
-        // A real matrix leaves real numbers real.
+        // The product of a real matrix and real numbers is real.
         Ok(fresh.rearranged(shape, slots).estimated(|_| estimate))
     }
 
-    /// Coefficients of real numbers, whose imaginary parts are zero, by a plan for complex ones: two
-    /// polynomials are one, of which they are the real and the imaginary part.
+    /// Bootstraps coefficients of real numbers, whose imaginary parts are zero, with a plan for complex
+    /// numbers. Two polynomials become the real and the imaginary part of one.
     fn bootstrapped_in_pairs(
         &self,
         x: &Ciphertext,
@@ -227,7 +227,8 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
         let count = bundles.div_ceil(2);
-        // Multiplication by i is one by X^(N / 2), of numbers in slots as of complex pairs of coefficients.
+        // Multiplication by i is multiplication by X^(N / 2), both for numbers in slots and for complex pairs
+        // of coefficients.
         let half = |first: usize| {
             let layout = Layout {
                 rows: count,
@@ -240,7 +241,7 @@ impl Evaluator {
             let own = x.bundles().iter().skip(first).take(count).cloned().collect();
             x.with_all((x.params(), vec![count, capacity]), layout, own, (x.level(), x.scale()))
         };
-        // Of an odd number, the middle one is in both halves.
+        // If the number of polynomials is odd, the middle one is in both halves.
         let (upper, lower) = (half(0), half(bundles - count));
         let joined =
             self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;

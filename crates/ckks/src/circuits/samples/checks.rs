@@ -1,4 +1,4 @@
-//! What a plan is for: keys, secrets, clients, samples.
+//! Checks of keys, secrets, clients and samples against a plan.
 
 use clathrate_lattice::Level;
 
@@ -16,7 +16,7 @@ impl SamplesPlan {
     /// Refuses keys that do not serve samples under these secrets, before there are samples.
     ///
     /// # Errors
-    /// [`CkksError::MissingKeys`], with all that are missing; as [`SamplesPlan::check_secret`].
+    /// [`CkksError::MissingKeys`], with all missing keys; the errors of [`SamplesPlan::check_secret`].
     pub fn check_keys(&self, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<(), CkksError> {
         let target = self.half.params();
         keys.check_needs(target, OPERATION, &self.own_needs_of(secrets)?, target.slot_count())
@@ -25,9 +25,8 @@ impl SamplesPlan {
     /// Refuses a secret whose samples this plan cannot pack.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for other secrets than the plan's own, the main one and devices';
-    /// [`CkksError::InvalidParams`], [`CkksError::Insecure`] where the dimension is not secure for samples
-    /// under it.
+    /// [`CkksError::OutOfRange`] for secrets other than the plan's own, the main one and devices';
+    /// [`CkksError::Insecure`] if the dimension is not secure for samples under the secret.
     pub fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
         if secret == self.secret {
             return Ok(());
@@ -48,13 +47,14 @@ impl SamplesPlan {
         self.samples.check_fresh(secret, Level(0))
     }
 
-    /// Refuses a client whose samples the plan, with keys of the owner `owner` for samples under `secrets`,
-    /// is not for.
+    /// Refuses a client whose samples do not match the plan and the keys of the owner `owner` for samples
+    /// under `secrets`.
     ///
     /// # Errors
-    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] for one that cuts
-    /// off so much that nothing of its numbers is left; as
-    /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the client.
+    /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] if the client
+    /// drops so many bits that nothing of its numbers is left; the errors of [`SamplesPlan::check_secret`],
+    /// and of [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the
+    /// client.
     pub fn check_client(
         &self,
         receiver: &Receiver,
@@ -87,11 +87,11 @@ impl SamplesPlan {
         self.check(&sample, secret)
     }
 
-    /// Samples of another library, as [`Params::outside_samples`](crate::Params::outside_samples) takes them
-    /// in, for this plan.
+    /// Imports samples of another library for this plan, as
+    /// [`Params::outside_samples`](crate::Params::outside_samples) does.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; as
+    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; the errors of
     /// [`Params::outside_samples`](crate::Params::outside_samples).
     pub fn outside_samples(
         &self,
@@ -111,7 +111,7 @@ impl SamplesPlan {
         self.half.params().outside_samples(key_id, samples)
     }
 
-    /// Refuses samples that the plan is not for, or that are under another secret.
+    /// Refuses samples that do not match the plan, or are under a secret other than `secret`.
     pub(super) fn check(&self, x: &Ciphertext, secret: SecretName) -> Result<(), CkksError> {
         let (own, planned) = (x.params().shape(), self.samples.shape());
         if own != planned || x.secret() != secret {

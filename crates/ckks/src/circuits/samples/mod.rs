@@ -1,4 +1,4 @@
-//! From samples to slots: LWE or MLWE samples of a small dimension become numbers in slots, at a high level.
+//! Bootstraps of samples: LWE or MLWE samples of a small dimension become numbers in slots, at a high level.
 //!
 //! ```text
 //! samples        level 0, dimension K, under the main secret or a device's
@@ -6,15 +6,15 @@
 //! half bootstrap slots, at the level that a bootstrap leaves
 //! ```
 //!
-//! The samples are packed at the shortest modulus, where keys are small and switches fast: in a smaller ring
-//! first, from which one switch leads to the ring of the bootstrap. Fewer samples than a ring holds become a
-//! sparse bootstrap; more become several ciphertexts.
+//! Samples are packed at the shortest modulus, at which keys are small and switches fast. They may be packed
+//! in a smaller ring first; one switch then leads to the ring of the bootstrap. Fewer samples than a ring
+//! holds become a bootstrap of few slots; more become several ciphertexts.
 //!
-//! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12, where this plan
-//! prices every ring that is secure, and packing in the ring of the bootstrap at once.
+//! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12, while this plan
+//! compares the prices of every secure ring, and of packing directly in the ring of the bootstrap.
 //!
-//! `options` and the parameters of samples, `plan` with its choice and prediction, `places` of numbers,
-//! `checks` of clients and samples, `run` on data.
+//! `options` has the options and the parameters of samples, `plan` the choice and its prediction, `places`
+//! the places of numbers, `checks` the checks of clients and samples, and `run` the computation.
 
 mod checks;
 mod options;

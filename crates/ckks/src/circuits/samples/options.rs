@@ -1,4 +1,4 @@
-//! What a plan of a bootstrap of samples may choose, and the parameters of the samples.
+//! The options of a plan of a bootstrap of samples, and the parameters of the samples.
 
 use clathrate_lattice::Level;
 
@@ -7,37 +7,38 @@ use crate::error::CkksError;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
-/// What a plan of a bootstrap of samples may choose.
+/// The options of a plan of a bootstrap of samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplesOptions {
-    /// How many numbers come at once; absent for as many as one ciphertext holds, two in each slot. More than
-    /// that become several ciphertexts. The plan serves all counts, at the slots that this one needs.
+    /// How many numbers are bootstrapped together; absent for as many as one ciphertext holds, two in each
+    /// slot. More numbers become several ciphertexts. The plan serves all counts, with the slots that this
+    /// count needs.
     pub count: Option<usize>,
-    /// Degree of the samples, a power of two: 1 for LWE samples. Samples of a higher degree have pairs.
+    /// The degree of the samples, a power of two: 1 for LWE samples. Samples of a higher degree need `pairs`.
     pub degree: usize,
-    /// Dimension of the samples; absent for the least power of two that is secure at level 0.
+    /// The dimension of the samples; absent for the least power of two that is secure at level 0.
     pub dimension: Option<usize>,
-    /// The secret of the samples: the main one, a device's, or one of another library, whose samples have any
-    /// dimension that is said.
+    /// The secret of the samples: the main one, a device's, or that of another library. Samples of another
+    /// library may have any dimension, but must state it.
     pub secret: SecretName,
     /// Whether two consecutive numbers are the real and the imaginary part of one slot, so that the result is
-    /// complex and half as long. Without, the result is real, and both parts of a ciphertext become
-    /// ciphertexts of their own.
+    /// complex and half as long. Otherwise the result is real, and the two parts of a ciphertext become
+    /// separate ciphertexts.
     pub pairs: bool,
-    /// Ranks between, falling; absent for the fastest whose keys fit, or for smaller keys at a tenth more
-    /// time of the whole.
+    /// The ranks between those of the samples and of the result, in descending order. Absent for the fastest
+    /// whose keys fit, or for smaller keys if the whole takes at most 10 % more time.
     pub midpoints: Option<Vec<usize>>,
-    /// Degree of the ring that samples are packed in before one switch leads to the ring of the bootstrap, or
-    /// of the latter; absent for the fastest, as for midpoints.
+    /// The degree of the ring in which samples are packed: a smaller ring, from which one switch leads to the
+    /// ring of the bootstrap, or that ring. Absent for the best choice, as for `midpoints`.
     pub ring: Option<usize>,
-    /// The most bytes that all keys may take in memory; absent for the limit of the parameters on a
-    /// bootstrap's keys, beside those of packing.
+    /// The maximum bytes of all keys in memory. Absent for the limit of the parameters, which is for the keys
+    /// of the bootstrap without those of packing.
     pub most_key_bytes: Option<usize>,
-    /// The most seconds that the whole may take by the times that are built in, by which all machines plan
-    /// alike, for the count above: the fewest keys that are as fast. Absent for the fastest, or for smaller
-    /// keys at a tenth more time.
+    /// The maximum seconds for `count` numbers, by the built-in times, which are the same on every machine.
+    /// The plan then takes the smallest keys that are fast enough. Absent for the fastest, or for smaller
+    /// keys if the whole takes at most 10 % more time.
     pub most_seconds: Option<f64>,
-    /// As [`BootstrapOptions::log2_failure`](crate::BootstrapOptions::log2_failure).
+    /// See [`BootstrapOptions::log2_failure`](crate::BootstrapOptions::log2_failure).
     pub log2_failure: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Where the numbers of samples are: in samples, among the coefficients that these are packed to, and in the
+//! The places of the numbers: in samples, among the coefficients to which samples are packed, and in the
 //! result.
 
 use clathrate_arith::kernels::scalar::bit_reverse;
@@ -16,7 +16,7 @@ impl SamplesPlan {
         Ok(Layout::new(shape, Encoding::Coefficients, degree)?.with_order(order))
     }
 
-    /// Ciphertexts that `count` numbers are packed to.
+    /// The number of ciphertexts to which `count` numbers are packed.
     pub(super) fn polys(&self, count: usize) -> usize {
         let in_each = if self.half.is_real() { self.half.slots() } else { 2 * self.half.slots() };
         count.div_ceil(in_each)
@@ -30,9 +30,9 @@ impl SamplesPlan {
         if self.pairs { layout.with_complex()?.with_capacity(slots) } else { layout.with_capacity(slots) }
     }
 
-    /// Where `count` numbers are among the coefficients: pairs in bit-reversed order, from which
-    /// coefficients-to-slots makes the natural one. For each ciphertext the samples that it is packed from,
-    /// by powers of `X`.
+    /// The places of `count` numbers among the coefficients: pairs in bit-reversed order, which
+    /// coefficients-to-slots turns into natural order. Returns the layout and, for each ciphertext, the
+    /// samples that it is packed from, by powers of `X`.
     pub(in crate::circuits) fn placed(&self, count: usize) -> Result<(Layout, Members), CkksError> {
         let (target, slots, degree) = (self.half.params(), self.half.slots(), self.samples.degree());
         let (polys, gap) = (self.polys(count), target.degree() / degree);

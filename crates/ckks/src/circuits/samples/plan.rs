@@ -1,4 +1,4 @@
-//! The plan of a bootstrap of samples: how it is chosen, and what it predicts.
+//! The plan of a bootstrap of samples: its choice and its prediction.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
@@ -15,16 +15,17 @@ use crate::light::LightOptions;
 use crate::parameters::{KeyModulus, Params, packing_rounding};
 use crate::shape::ModuleShape;
 
-/// Packing with fewer bytes of keys, or transforms of few slots, may make the whole take this much more time.
+/// Packing with smaller keys is chosen if the whole takes at most this many times as long. Transforms of few
+/// slots may take this many times as long as those of all slots.
 const SLOWER: f64 = 1.1;
 
-/// Transforms of few slots may leave this many bits of precision less than those of all.
+/// Transforms of few slots may have this many bits of precision less than those of all slots.
 const LESS_PRECISE: f64 = 1.0;
 
-/// Packing may make the error of the whole so many times that of the most precise way: a quarter of a bit.
+/// The maximum error of the whole, relative to that with the most precise packing: a quarter of a bit.
 const PACKING_ERROR: f64 = 1.19;
 
-/// How samples of one shape become slots.
+/// A plan of the bootstrap of samples of one shape.
 #[derive(Debug)]
 pub struct SamplesPlan {
     pub(super) samples: Params,
@@ -35,12 +36,12 @@ pub struct SamplesPlan {
     pub(super) stages: Vec<Stage>,
     pub(super) packing: PackingCost,
     pub(super) others: Vec<PackingCost>,
-    /// The shape that needs are stated for.
+    /// The shape for which `needs` is stated.
     pub(super) home: ModuleShape,
     pub(super) needs: KeyNeeds,
-    /// The same, stated for the shape of the ring.
+    /// The same keys, stated for the shape of the bootstrap's ring.
     pub(super) own_needs: KeyNeeds,
-    /// The length of another library's secret.
+    /// The length of another library's secret; `None` for secrets of this library.
     pub(super) outside_dimension: Option<usize>,
     pub(super) key_bytes: usize,
     pub(super) nanoseconds: f64,
@@ -48,14 +49,13 @@ pub struct SamplesPlan {
 }
 
 impl SamplesPlan {
-    /// The plan within the limits that `options` state, for samples of the family of `params`.
+    /// The plan within the limits of `options`, for samples of the family of `params`.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension or midpoints, and for
-    /// limits below the keys or the time of every choice; [`CkksError::InvalidParams`],
-    /// [`CkksError::Insecure`] for a dimension that is not secure; [`CkksError::Conversion`] where these
-    /// parameters have no rank of 1, and for samples of several numbers without pairs; as
-    /// [`BootstrapPlan::with_options`].
+    /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension, ring or midpoints, and
+    /// for limits below the keys or the time of every choice; [`CkksError::Insecure`] for a dimension that is
+    /// not secure; [`CkksError::Conversion`] for samples of several numbers without `pairs`; the errors of
+    /// [`BootstrapPlan::with_options`], also if the family has no rank of 1.
     pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
         let root = params.root()?;
         let target = root.relative(root.rlwe_shape())?;
@@ -89,7 +89,7 @@ impl SamplesPlan {
             };
             BootstrapPlan::with_options(&target, own)
         };
-        // Few numbers may as well lie far apart in the slots of transforms of few, or at the first of all
+        // Few numbers can be in all slots of small transforms, or in the first slots of transforms of all
         // slots.
         let half = |most_key_bytes: Option<usize>| -> Result<BootstrapPlan, CkksError> {
             let own = half_of(few, most_key_bytes);
@@ -133,7 +133,8 @@ impl SamplesPlan {
             nanoseconds: 0.0,
             error: f64::INFINITY,
         };
-        // Kept until all ways are priced, because parameters of a ring that nobody holds are made anew.
+        // The rings are held until all choices are priced, because parameters that nobody holds would be made
+        // again.
         let rings = plan.smaller_rings(options);
         let mut priced = plan
             .ways(options, &rings)?
@@ -142,7 +143,7 @@ impl SamplesPlan {
             .collect::<Result<Vec<_>, _>>()?;
         priced.sort_by(|a, b| a.price.total_cmp(&b.price));
         let least = priced.iter().map(|cost| cost.key_bytes).min().unwrap_or(0);
-        // The keys of packing lead to the ephemeral secret, and so the bootstrap has no key that does.
+        // The keys of packing lead to the ephemeral secret, so the bootstrap needs no key to it.
         let change =
             Operation::Switch(Switch::ChangeSecret { from: SecretName::Main, to: SecretName::Ephemeral });
         let spared = match target.ephemeral_weight() {
@@ -168,7 +169,7 @@ impl SamplesPlan {
         };
         let fits =
             |cost: &PackingCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes + half_keys <= most);
-        // The bootstrap has no change to the ephemeral secret.
+        // The bootstrap has no change to the ephemeral secret, and no error of it.
         let own = plan.half.predicted_error()?;
         let own = own.deviation().powi(2) - own.encapsulation;
         let whole = |cost: &PackingCost| (own + cost.error.powi(2)).sqrt();
@@ -219,7 +220,7 @@ impl SamplesPlan {
         Ok(plan)
     }
 
-    /// The smaller rings that samples may be packed in first.
+    /// The smaller rings in which samples may be packed first.
     fn smaller_rings(&self, options: &SamplesOptions) -> Vec<Params> {
         let target = self.half.params();
         if options.ring == Some(target.degree()) {
@@ -228,7 +229,7 @@ impl SamplesPlan {
         target.packing_rings(self.samples.shape().dimension().max(2 * self.samples.degree()))
     }
 
-    /// What may be chosen: midpoints, and the degree of one of the smaller rings that they are in.
+    /// The choices: midpoints, and the degree of the smaller ring in which they are, if any.
     fn ways(
         &self,
         options: &SamplesOptions,
@@ -260,7 +261,7 @@ impl SamplesPlan {
                 .map(|(ranks, ring)| (PackingMethod::Midpoints(ranks), ring))
                 .collect());
         };
-        // Given ranks fit into some of the rings, or else the first one says why not.
+        // If no ring suits the given ranks, the first one gives the error.
         let method = PackingMethod::Midpoints(ranks.clone());
         let fitting: Vec<Option<usize>> =
             rings.iter().copied().filter(|&ring| self.stages_of(&method, ring).is_ok()).collect();
@@ -268,13 +269,13 @@ impl SamplesPlan {
         Ok(rings.into_iter().map(|ring| (method.clone(), ring)).collect())
     }
 
-    /// The plan among those that [`SamplesPlan::new`] prices whose keys are in `keys`, for samples under
-    /// `secrets`: where keys were made on another machine, predicted times may have led to another ring or
-    /// other midpoints.
+    /// The plan whose keys are in `keys`, among those that [`SamplesPlan::new`] considers, for samples under
+    /// `secrets`. If the keys were made on another machine, other predicted times may have led to another
+    /// ring or other midpoints.
     ///
     /// # Errors
-    /// As [`SamplesPlan::new`]; [`CkksError::MissingKeys`] for the plan that is the fastest here where no
-    /// plan has its keys.
+    /// [`CkksError::MissingKeys`] for the best plan here if no plan has its keys; the errors of
+    /// [`SamplesPlan::new`].
     pub fn for_keys(
         params: &Params,
         options: &SamplesOptions,
@@ -290,7 +291,7 @@ impl SamplesPlan {
             let PackingMethod::Midpoints(ranks) = &other.method else { continue };
             let ring = Some(other.ring.unwrap_or_else(|| plan.half.params().degree()));
             let own = SamplesOptions { midpoints: Some(ranks.clone()), ring, ..options.clone() };
-            // Ways that do not fit into the limits are no plans.
+            // Choices beyond the limits are skipped.
             let Ok(own) = Self::new(params, &own) else { continue };
             if own.check_keys(keys, secrets).is_ok() {
                 return Ok(own);
@@ -299,7 +300,7 @@ impl SamplesPlan {
         Err(missing)
     }
 
-    /// Time, keys and error of packing alone.
+    /// The predicted time, keys and error of packing.
     fn price_packing(&self, method: PackingMethod, ring: Option<usize>) -> Result<PackingCost, CkksError> {
         let target = self.half.params();
         let recorder = Evaluator::recording(target);
@@ -316,8 +317,8 @@ impl SamplesPlan {
         Ok(PackingCost { method, ring, nanoseconds, price, key_bytes, error })
     }
 
-    /// The variance of a sample's error: that of its encryption, or for samples of another library at most
-    /// what switching its modulus adds.
+    /// The variance of a sample's error: that of its encryption, or, for samples of another library, at most
+    /// that of the switch of their modulus.
     fn sample_variance(&self) -> f64 {
         match self.secret {
             SecretName::Outside(_) => (self.samples.rank() + 1) as f64 / 12.0,
@@ -325,13 +326,13 @@ impl SamplesPlan {
         }
     }
 
-    /// The root mean square error of a number behind these stages: that of the sample, and of each step the
-    /// noise of its key and the rounding under the secret of the result.
+    /// The root mean square error of a number after these stages: the error of the sample, and for each step
+    /// the noise of its key and the rounding under the secret of the result.
     fn packing_error(&self, stages: &[Stage]) -> Result<f64, CkksError> {
         let (mut variance, mut under) = (self.sample_variance(), self.secret);
         for Stage { params, onto, steps } in stages {
-            // The squared norm of the secret; the uniform one of a smaller ring has two thirds of its
-            // coefficients.
+            // The rounding depends on the squared norm of the secret. The secret of a smaller ring is
+            // uniform, so two thirds of its coefficients are not zero.
             let rounding = match (onto, params.ephemeral_weight()) {
                 (SecretName::Packing, _) => packing_rounding(params.degree()),
                 (_, Some(weight)) => (1 + weight) as f64 / 12.0,
@@ -348,12 +349,12 @@ impl SamplesPlan {
         Ok(variance.sqrt() / self.scale())
     }
 
-    /// The secret that samples are packed under.
+    /// The secret under which samples are packed.
     pub(super) fn packed_secret(&self) -> SecretName {
         if self.half.params().ephemeral_weight().is_some() { SecretName::Ephemeral } else { SecretName::Main }
     }
 
-    /// The steps of packing, in a smaller ring first where `ring` names one.
+    /// The stages of packing: first in a smaller ring if `ring` names one.
     fn stages_of(&self, method: &PackingMethod, ring: Option<usize>) -> Result<Vec<Stage>, CkksError> {
         let target = self.half.params();
         let ranks = if let PackingMethod::Midpoints(ranks) = method { ranks.as_slice() } else { &[] };
@@ -365,7 +366,7 @@ impl SamplesPlan {
         Ok(vec![Stage { params, onto: SecretName::Packing, steps: within }, last(out)])
     }
 
-    /// Needs at the shape of the ring, for the parameters that the plan was made with.
+    /// States needs of the bootstrap's ring for the parameters with which the plan was made.
     fn at_home(&self, needs: KeyNeeds) -> KeyNeeds {
         let own = self.half.params().shape();
         if own == self.home { needs } else { KeyNeeds::new().relative(own, &needs) }
@@ -391,7 +392,7 @@ impl SamplesPlan {
         self.secret
     }
 
-    /// The numbers that the prediction is for.
+    /// The count of numbers of the prediction.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
@@ -409,20 +410,20 @@ impl SamplesPlan {
         self.half.message_scale()
     }
 
-    /// The second part of the circuit.
+    /// The half bootstrap after packing.
     #[must_use]
     pub fn half_bootstrap(&self) -> &BootstrapPlan {
         &self.half
     }
 
-    /// The keys, stated for the shape of the parameters that the plan was made with.
+    /// The keys, stated for the shape of the parameters with which the plan was made.
     #[must_use]
     pub fn needs(&self) -> &KeyNeeds {
         &self.needs
     }
 
-    /// The keys for samples under each of these secrets, the main one or devices', and under the plan's own:
-    /// for each a key of the first step of packing.
+    /// The keys for samples under the plan's own secret and under each of these secrets, the main one or
+    /// devices'. Each secret has a key of the first step of packing.
     pub fn needs_of(&self, secrets: &[SecretName]) -> Result<KeyNeeds, CkksError> {
         Ok(self.at_home(self.own_needs_of(secrets)?))
     }
@@ -437,8 +438,8 @@ impl SamplesPlan {
         Ok(recorder.needs().merge(&self.own_needs))
     }
 
-    /// Estimated bits of security of the least secure secret that the keys are under: the owner's, the
-    /// ephemeral one, and that of a smaller ring.
+    /// Estimated bits of security of the least secure secret of the keys: the owner's, the ephemeral one, and
+    /// that of a smaller ring.
     #[must_use]
     pub fn security_bits(&self) -> f64 {
         let ring =
@@ -452,25 +453,25 @@ impl SamplesPlan {
         self.key_bytes
     }
 
-    /// Predicted nanoseconds of the whole for [`SamplesPlan::count`] numbers, one thread.
+    /// Predicted nanoseconds of the whole for [`SamplesPlan::count`] numbers on one thread.
     #[must_use]
     pub fn predicted_nanoseconds(&self) -> f64 {
         self.nanoseconds
     }
 
-    /// The predicted root mean square error of a number, that of its encryption included.
+    /// The predicted root mean square error of a number, including that of its encryption.
     #[must_use]
     pub fn predicted_error(&self) -> f64 {
         self.error
     }
 
-    /// Packing with its predicted time, keys and error.
+    /// The method of packing with its predicted time, keys and error.
     #[must_use]
     pub fn packing(&self) -> &PackingCost {
         &self.packing
     }
 
-    /// How light clients encrypt for this plan; `precision_bits` as in [`LightOptions`].
+    /// The options of light clients for this plan; `precision_bits` as in [`LightOptions`].
     #[must_use]
     pub fn client_options(&self, precision_bits: Option<f64>) -> LightOptions {
         LightOptions {
@@ -484,7 +485,8 @@ impl SamplesPlan {
         }
     }
 
-    /// What the plan does and what it did not choose: predicted times, keys, precision and failure.
+    /// A description of the plan and of the choices that it rejected: predicted times, keys, precision and
+    /// failure.
     #[must_use]
     pub fn explain(&self) -> String {
         const MIB: f64 = (1 << 20) as f64;

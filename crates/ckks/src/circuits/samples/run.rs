@@ -1,4 +1,4 @@
-//! Bootstraps of samples.
+//! The bootstrap of samples.
 
 use super::OPERATION;
 use super::plan::SamplesPlan;
@@ -8,35 +8,35 @@ use crate::circuits::packing_plan::{Stage, members_in};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 
-/// The stage of a dry run that packs.
+/// The name of the stage of packing in dry runs.
 const PACKING: &str = "packing";
 
 impl Evaluator {
-    /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array: packed, and
-    /// bootstrapped by the second half of a bootstrap. [hermes, sec. 4.5]
+    /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array. The samples are
+    /// packed, and then bootstrapped by half a bootstrap. [hermes, sec. 4.5]
     ///
-    /// The result is a vector of the samples' numbers in their order, real, or with
-    /// [`SamplesOptions::pairs`](super::SamplesOptions::pairs) complex, with two consecutive numbers in each
-    /// slot. Range: numbers of magnitude at most 1. A sample with a wrong or a large number damages its own
-    /// place, which may then hold hundreds of times more than 1: products of it afterwards can exceed the
-    /// modulus, and damage all places of its ciphertext.
+    /// The result is a vector of the samples' numbers in their order. It is real, or, with
+    /// [`SamplesOptions::pairs`](super::SamplesOptions::pairs), complex with two consecutive numbers in each
+    /// slot. Range: numbers of magnitude at most 1. A sample with a wrong or large number damages its own
+    /// place, whose number may then be hundreds of times larger than 1. A later product of this number can
+    /// exceed the modulus and damage all places of its ciphertext.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's;
-    /// [`CkksError::LevelTooHigh`], [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`]; errors of
-    /// missing keys; [`CkksError::NotEnoughMemory`].
+    /// [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
+    /// errors of missing keys; [`CkksError::NotEnoughMemory`].
     pub fn bootstrap_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         let packed = self.pack_samples(x, plan)?;
         self.raise_samples(&packed, x.shape().iter().product(), plan)
     }
 
-    /// As [`Evaluator::bootstrap_samples`], for arrays of samples under several secrets, the main one and
-    /// devices': one vector, of the first array's numbers first. Each array is packed with the first key of
-    /// its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
+    /// [`Evaluator::bootstrap_samples`] for arrays of samples under several secrets, the main one and
+    /// devices'. The result is one vector with the numbers of the first array first. Each array is packed
+    /// with the key for its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
     ///
     /// # Errors
-    /// As [`Evaluator::bootstrap_samples`] and [`SamplesPlan::check_secret`]; [`CkksError::NoTerms`] without
-    /// arrays.
+    /// [`CkksError::NoTerms`] without arrays; the errors of [`Evaluator::bootstrap_samples`] and
+    /// [`SamplesPlan::check_secret`].
     pub fn bootstrap_samples_of(
         &self,
         arrays: &[&Ciphertext],
@@ -55,12 +55,12 @@ impl Evaluator {
         self.raise_samples(&self.packed_samples(arrays, plan, &plan.stages)?, count, plan)
     }
 
-    /// The second part of [`Evaluator::bootstrap_samples`]: `count` numbers that [`Evaluator::pack_samples`]
-    /// packed, from coefficients to slots.
+    /// The second part of [`Evaluator::bootstrap_samples`]: moves `count` numbers, packed by
+    /// [`Evaluator::pack_samples`], from coefficients to slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for another number of ciphertexts than hold this count;
-    /// [`CkksError::NotEnoughMemory`]; as [`Evaluator::half_bootstrap`].
+    /// [`CkksError::Shape`] if `packed` does not have the number of ciphertexts of this count;
+    /// [`CkksError::NotEnoughMemory`]; the errors of [`Evaluator::half_bootstrap`].
     pub fn raise_samples(
         &self,
         packed: &Ciphertext,
@@ -100,23 +100,23 @@ impl Evaluator {
             bundles.push(real.clone());
             bundles.extend(rest.iter().map(|imaginary| imaginary.bundles()[index].clone()));
         }
-        // Of an odd number of parts the last one is empty.
+        // If the number of parts is odd, the last one is empty.
         bundles.truncate(layout.bundles());
         Ok(first
             .with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()))
             .estimated(|_| estimate))
     }
 
-    /// The first part of [`Evaluator::bootstrap_samples`]: the samples as pairs of coefficients at level 0,
-    /// under the secret that the modulus is raised under.
+    /// The first part of [`Evaluator::bootstrap_samples`]: packs the samples into pairs of coefficients at
+    /// level 0, under the secret under which the modulus is raised.
     pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         plan.check(x, plan.secret)?;
         self.packed_samples(&[x], plan, &plan.stages)
     }
 
-    /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret that the
-    /// modulus is raised under.
+    /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret under
+    /// which the modulus is raised.
     pub(super) fn packed_samples(
         &self,
         arrays: &[&Ciphertext],
