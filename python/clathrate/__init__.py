@@ -50,7 +50,8 @@ from . import errors
 from ._arrays import concatenate, hstack, stack, vstack, where
 from ._bootstrap import BootstrapPlan, bootstrap_batch
 from ._choose import ParamsChoice
-from ._ciphertext import Ciphertext, Comparison
+from ._ciphertext import Ciphertext
+from ._ciphertext.sharing import Comparison
 from ._evaluation_keys import EvaluationKeys
 from ._files import from_bytes, inspect, load
 from ._inbox import Batch, Inbox

@@ -1,7 +1,7 @@
 """Python objects in front of those of the extension: what all classes have, what stored ones and plans share, and how arguments cross.
 
 A class of the package holds an object of the extension, `_native`. Its methods hand arguments over by `unwrap`, and make objects of what
-comes back by `_of`, or by `wrap` where the class is known at run time alone.
+comes back by `_of`, by `wrap` where the class is known at run time alone, and by `encrypted` in the modules of `Ciphertext`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ._text import report_html
 if TYPE_CHECKING:
     from typing import Self
 
+    from . import _native as native
+    from ._ciphertext import Ciphertext
     from ._needs import Needs
     from ._params import Params
     from ._typing import AnyPath
@@ -267,3 +269,8 @@ def wrap(result: Any) -> Any:
     """The object in front of a result of the extension; numbers, arrays and `NotImplemented` as they are."""
     front = _FRONTS.get(type(result))
     return result if front is None else front._of(result)
+
+
+def encrypted(result: native.Ciphertext) -> Ciphertext:
+    """As `wrap`, of an encrypted array."""
+    return cast("Ciphertext", wrap(result))

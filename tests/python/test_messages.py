@@ -191,7 +191,7 @@ OF_RUST = {"half_bootstrap", "slots_to_coefficients", "into_complex", "encode_fo
 def names_of_the_package(folder: Path) -> set[str]:
     """The words that a user of the package reads: names of classes, functions and arguments, and docstrings."""
     words: set[str] = set()
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 words |= {node.name, *re.findall(r"\w+", ast.get_docstring(node) or "")}
