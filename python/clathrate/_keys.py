@@ -11,7 +11,8 @@ from ._ciphertext import Ciphertext
 from ._evaluation_keys import EvaluationKeys
 from ._params import Params
 from ._reading import numbers
-from ._wrapping import Stored, Wrapped, unwrap
+from ._stored import Movable, Owned, Stored
+from ._wrapping import unwrap
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @final
-class SecretKey(Wrapped, of=native.SecretKey):
+class SecretKey(Movable, Owned, of=native.SecretKey):
     """The key of the owner of the data: it encrypts, decrypts, and makes the other keys.
 
     `SecretKey.generate(params)` makes one. It is never printed, and `pickle` and `copy` refuse it; only `save` writes it to a file.
@@ -36,33 +37,6 @@ class SecretKey(Wrapped, of=native.SecretKey):
 
     __slots__ = ()
     _native: native.SecretKey
-
-    def to(self, device: str) -> SecretKey:
-        """The same secret key on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        SecretKey
-            The key, which encrypts and decrypts on that device.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-        NotEnoughMemoryError
-            Where the device has no room.
-
-        Examples
-        --------
-        >>> secret_key.to("cpu").params == params
-        True
-        """
-        return SecretKey._of(self._native.to(device))
 
     @classmethod
     def generate(cls, params: Params) -> SecretKey:
@@ -222,7 +196,7 @@ class SecretKey(Wrapped, of=native.SecretKey):
         ciphertext : Ciphertext or TransposedCiphertext
             A ciphertext under this secret, at any degree and rank that the parameters lead to.
         progress : bool or callable, optional
-            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+            As `encrypt` takes it.
 
         Returns
         -------
@@ -270,11 +244,11 @@ class SecretKey(Wrapped, of=native.SecretKey):
         Parameters
         ----------
         ciphertext : Ciphertext or TransposedCiphertext
-            A ciphertext under this secret.
+            As `decrypt` takes it.
         flood_bits : int
             The bits of noise, 1 to 118. `Ciphertext.flood_bits` computes them from a bound on the error.
         progress : bool or callable, optional
-            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+            As `encrypt` takes it.
         honest_evaluator : bool, optional
             Your word that the ciphertext is what you asked to be computed. Without it, the default, nothing is shared.
 
@@ -285,13 +259,10 @@ class SecretKey(Wrapped, of=native.SecretKey):
 
         Raises
         ------
-        WrongParamsError
-            Where the ciphertext has other parameters.
-        WrongSecretError
-            Where the ciphertext belongs to another secret.
+        ClathrateError
+            As `decrypt`.
         DataError
-            Without `honest_evaluator=True`; where `flood_bits` is out of range, the budget of shared results is spent, or the numbers have
-            visibly outgrown the modulus.
+            Without `honest_evaluator=True`; where `flood_bits` is out of range, or the budget of shared results is spent.
         FileAccessError
             Where the count of shared results cannot be written to the file of the key.
         CancelledError
@@ -584,48 +555,10 @@ class SecretKey(Wrapped, of=native.SecretKey):
         """
         return self._native.save(path, overwrite)
 
-    @classmethod
-    def load(cls, path: AnyPath, params: Params) -> SecretKey:
-        """A secret key from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file.
-        params : Params
-            The parameters it was made with.
-
-        Returns
-        -------
-        SecretKey
-            The key.
-
-        Raises
-        ------
-        FileFormatError
-            Where the file does not hold a secret key, or is damaged.
-        FileAccessError
-            Where the file cannot be read.
-        WrongParamsError
-            Where the file was made with other parameters.
-
-        Examples
-        --------
-        >>> size = secret_key.save("secret.clt")
-        >>> cl.SecretKey.load("secret.clt", params).key_id == secret_key.key_id
-        True
-        """
-        return cls._of(native.SecretKey.load(path, unwrap(params)))
-
     @property
     def params(self) -> Params:
         """The parameters."""
         return Params._of(self._native.params)
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the secret, 32 hexadecimal digits. Ciphertexts and keys carry it; messages show the first 12 digits."""
-        return self._native.key_id
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a secret key is never pickled: save it to a file of your own with `SecretKey.save(path)`")
@@ -638,7 +571,7 @@ class SecretKey(Wrapped, of=native.SecretKey):
 
 
 @final
-class PublicKey(Stored, of=native.PublicKey):
+class PublicKey(Movable, Stored, of=native.PublicKey):
     """A public key: it encrypts for the owner of a secret key and cannot decrypt.
 
     `SecretKey.public_key()` makes it. It may be given to anyone.
@@ -652,33 +585,6 @@ class PublicKey(Stored, of=native.PublicKey):
 
     __slots__ = ()
     _native: native.PublicKey
-
-    def to(self, device: str) -> PublicKey:
-        """The same public key on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        PublicKey
-            The key, which encrypts on that device.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-        NotEnoughMemoryError
-            Where the device has no room.
-
-        Examples
-        --------
-        >>> secret_key.public_key().to("cpu").params == params
-        True
-        """
-        return PublicKey._of(self._native.to(device))
 
     def encrypt(
         self,
@@ -696,22 +602,19 @@ class PublicKey(Stored, of=native.PublicKey):
         Parameters
         ----------
         array : array_like
-            Numbers of any numeric type and memory layout, at most two axes.
+            The numbers, at most two axes, as `SecretKey.encrypt` takes them.
         encoding : {"slots", "coefficients"}, optional
-            How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
-            rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
-            default, takes coefficients for real matrices and slots for everything else.
+            How numbers are placed in polynomials, as `SecretKey.encrypt` takes it.
         level : int, optional
-            The level, 0 to `params.max_level`: the number of rescales that the ciphertext allows. A lower level is smaller and faster.
-            None, the default, is the highest level of `params.application_levels`, or `params.max_level` without them.
+            The level, as `SecretKey.encrypt` takes it.
         scale : float, optional
-            The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
+            The scale, as `SecretKey.encrypt` takes it.
         progress : bool or callable, optional
-            True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+            As `SecretKey.encrypt` takes it.
         lanes : int or "most", optional
-            How many consecutive rows share a polynomial, as in `SecretKey.encrypt`. None, the default, is one row in a polynomial.
+            How many consecutive rows share a polynomial, as `SecretKey.encrypt` takes it.
         bound : float, optional
-            The largest magnitude that the numbers may have, as in `SecretKey.encrypt`. None, the default, is no bound.
+            The largest magnitude that the numbers may have, as `SecretKey.encrypt` takes it.
 
         Returns
         -------
@@ -720,21 +623,15 @@ class PublicKey(Stored, of=native.PublicKey):
 
         Raises
         ------
-        DataError
-            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for lanes out of range.
+        ClathrateError
+            As `SecretKey.encrypt`.
         TypeError
             Where the entries are no numbers.
-        LevelError
-            Where there is no such level.
-        ScaleError
-            Where the scale is not positive, or leaves the level no room.
-        CancelledError
-            Where the progress function returned False.
 
         Warns
         -----
         InsecureWarning
-            Where the parameters have less than 128 bits of security.
+            As `SecretKey.encrypt`.
 
         Examples
         --------
@@ -757,7 +654,7 @@ class PublicKey(Stored, of=native.PublicKey):
 
 
 @final
-class AuthenticationKey(Wrapped, of=native.AuthenticationKey):
+class AuthenticationKey(Owned, of=native.AuthenticationKey):
     """The key by which a server knows what the owner's light clients send.
 
     `SecretKey.authentication_key()` makes it, always the same one for an owner. It decrypts nothing. Whoever has it can send numbers in the
@@ -779,70 +676,6 @@ class AuthenticationKey(Wrapped, of=native.AuthenticationKey):
 
     __slots__ = ()
     _native: native.AuthenticationKey
-
-    def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes the key to a file that only its owner may read.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
-        overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
-
-        Returns
-        -------
-        int
-            The length of the file in bytes.
-
-        Raises
-        ------
-        FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
-
-        Examples
-        --------
-        >>> size = secret_key.authentication_key().save("authentication.clt")
-        """
-        return self._native.save(path, overwrite)
-
-    @classmethod
-    def load(cls, path: AnyPath, params: Params) -> AuthenticationKey:
-        """A key from a file that `save` or `clathrate keygen --authentication` wrote.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file.
-        params : Params
-            The parameters of the owner.
-
-        Returns
-        -------
-        AuthenticationKey
-            The key.
-
-        Raises
-        ------
-        FileFormatError
-            Where the file does not hold an authentication key, or is damaged.
-        FileAccessError
-            Where the file cannot be read.
-        WrongParamsError
-            Where the file was made with other parameters.
-
-        Examples
-        --------
-        >>> size = secret_key.authentication_key().save("authentication.clt")
-        >>> cl.AuthenticationKey.load("authentication.clt", params).key_id == secret_key.key_id
-        True
-        """
-        return cls._of(native.AuthenticationKey.load(path, unwrap(params)))
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the owner's secret, 32 hexadecimal digits."""
-        return self._native.key_id
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("an authentication key is a secret and is not pickled: `save` writes it on purpose")

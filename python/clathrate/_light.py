@@ -268,9 +268,9 @@ class LightClient(Wrapped, of=native.LightClient):
         Parameters
         ----------
         path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+            The file, as `Ciphertext.save` takes it.
         overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
+            Whether a file that exists may be replaced, as `Ciphertext.save` takes it.
 
         Returns
         -------
@@ -280,7 +280,7 @@ class LightClient(Wrapped, of=native.LightClient):
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+            As `Ciphertext.save`.
 
         Examples
         --------

@@ -10,6 +10,7 @@ from . import _native as native
 from ._pickle import rebuild_params
 from ._reports import Report
 from ._runtime import Runtime
+from ._stored import Movable, Saved
 from ._text import report_html
 from ._wrapping import Shared, Valued, unwrap
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @final
-class Params(Shared, Valued, of=native.Params):
+class Params(Shared, Valued, Movable, Saved, of=native.Params):
     """A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
 
     `Params.preset(name)` gives one of the sets that `preset_names()` lists. The constructor makes a set from sizes, and chooses primes of
@@ -242,9 +243,9 @@ class Params(Shared, Valued, of=native.Params):
         text : str
             The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`.
+            How to run, as `preset` takes it.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
             Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
             say, not for whoever wrote the text.
@@ -279,12 +280,11 @@ class Params(Shared, Valued, of=native.Params):
         path : str, bytes or path-like
             A text file of at most 1 MiB.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`.
+            How to run, as `preset` takes it.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
-            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
-            say, not for whoever wrote the file.
+            Whether a set below 128 bits of security is taken, as `from_toml` takes it.
 
         Returns
         -------
@@ -295,10 +295,8 @@ class Params(Shared, Valued, of=native.Params):
         ------
         FileAccessError
             Where the file cannot be read.
-        ParamsError
-            Where the text does not specify a parameter set.
-        SecurityError
-            Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
+        ClathrateError
+            As `from_toml`.
 
         Examples
         --------
@@ -320,12 +318,11 @@ class Params(Shared, Valued, of=native.Params):
         path : str, bytes or path-like
             The file.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+            How to run, as `preset` takes it: a file states what to compute, never how to run.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
-            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
-            say, not for whoever wrote the file.
+            Whether a set below 128 bits of security is taken, as `from_toml` takes it.
 
         Returns
         -------
@@ -348,57 +345,6 @@ class Params(Shared, Valued, of=native.Params):
         True
         """
         return cls._of(native.Params.load(path, unwrap(runtime), device=device, allow_insecure=allow_insecure))
-
-    def to(self, device: str) -> Params:
-        """The same parameters on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        Params
-            The parameters; what is made with them is on that device, and computes there.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-
-        Examples
-        --------
-        >>> params.to("cpu") == params
-        True
-        """
-        return Params._of(self._native.to(device))
-
-    def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes the parameters to a file.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
-        overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
-
-        Returns
-        -------
-        int
-            The length of the file in bytes.
-
-        Raises
-        ------
-        FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
-
-        Examples
-        --------
-        >>> size = params.save("params.clt")
-        """
-        return self._native.save(path, overwrite)
 
     def _repr_html_(self) -> str:
         return report_html(str(self.explain()))

@@ -138,28 +138,21 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-4.0, 4.0), or that of the bound on the numbers where it is wider.
+        The interval (a, b), as `sigmoid` takes it. The default is (-4.0, 4.0).
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The tangents.
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -176,12 +169,11 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
+        The interval (a, b), as `sigmoid` takes it. The default is (-8.0, 8.0).
 
     Returns
     -------
@@ -190,14 +182,8 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -214,12 +200,11 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
+        The interval (a, b), as `sigmoid` takes it. The default is (-8.0, 8.0).
 
     Returns
     -------
@@ -228,14 +213,8 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -252,28 +231,21 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     error : float, optional
         The largest difference from the function on the domain: of the values, not relative to them. The default is 1e-3.
     domain : tuple of float, optional
-        The interval (a, b). The default is (-4.0, 4.0), or that of the bound on the numbers where it is wider.
+        The interval (a, b), as `sigmoid` takes it. The default is (-4.0, 4.0).
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The exponentials.
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, numbers may be outside, or the numbers are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -290,29 +262,23 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     domain : tuple of float
         The interval (a, b), above 0. The degree grows with the square root of b / a.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The logarithms.
 
     Raises
     ------
     DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+        Where the domain is not above 0.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -329,29 +295,21 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     domain : tuple of float
-        The interval (a, b), above 0. The degree grows with the square root of b / a.
+        The interval (a, b), above 0, as `log` takes it.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The inverses.
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `log`.
 
     Examples
     --------
@@ -368,29 +326,21 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     domain : tuple of float
-        The interval (a, b), above 0. The degree grows with the square root of b / a.
+        The interval (a, b), above 0, as `log` takes it.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The roots.
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `log`.
 
     Examples
     --------
@@ -407,29 +357,21 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
     Parameters
     ----------
     x : Ciphertext or array_like
-        The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The numbers, all of them in the domain, as `sigmoid` takes them.
     domain : tuple of float
-        The interval (a, b), above 0. The degree grows with the square root of b / a.
+        The interval (a, b), above 0, as `log` takes it.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function, as `sigmoid` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The inverses of the roots.
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `log`.
 
     Examples
     --------
@@ -486,15 +428,8 @@ def std(
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `log`.
 
     Examples
     --------
@@ -509,21 +444,20 @@ def std(
 def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
     """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
 
-    The error has two sources: the polynomial for the square root, which `error` bounds, and the noise of the sum of squares, of which the
-    root makes up to 1 / (2 a) times as much, where a is the lower end of the domain.
+    The error has the two sources of that of `std`: the polynomial, and the noise of the sum of squares.
 
     Parameters
     ----------
     x : Ciphertext or array_like
         The numbers.
     axis : {0, 1}, optional
-        The axis that the numbers are taken along. None, the default, takes all of them: of a matrix this is the Frobenius norm.
+        As `std` takes it. The norm of all numbers of a matrix is the Frobenius norm.
     domain : tuple of float
-        The interval (a, b), above 0, that all norms are in. Outside of it the result is wrong without notice. The degree grows with b / a.
+        The interval (a, b), above 0, that all norms are in, as `std` takes it.
     keepdims : bool, optional
-        Whether the axis stays, with length 1. The default is False.
+        As `std` takes it.
     error : float, optional
-        The largest difference from the square root. The default is 1e-3.
+        As `std` takes it.
 
     Returns
     -------
@@ -532,15 +466,8 @@ def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdi
 
     Raises
     ------
-    DataError
-        Where no degree up to 511 reaches the error on the domain, the domain is not above 0, numbers may be outside, or the numbers
-        are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `log`.
 
     Examples
     --------
@@ -591,12 +518,8 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
     ------
     DataError
         Where no degree up to 511 reaches the error for this bound: the message tells a bound and an error that work.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------

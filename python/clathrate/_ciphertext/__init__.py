@@ -9,9 +9,10 @@ from .. import _native as native
 from .._assume import warn_unbounded
 from .._evaluation_keys import EvaluationKeys
 from .._pickle import rebuild_symbol
+from .._stored import Movable, Stored
 from .._text import report_html
 from .._unreadable import Unreadable
-from .._wrapping import Stored, unwrap
+from .._wrapping import unwrap
 from .bootstraps import Bootstraps
 from .conversions import Conversions
 from .figures import Figures
@@ -34,6 +35,7 @@ class Ciphertext(
     Conversions,
     Bootstraps,
     Sharing,
+    Movable,
     Stored,
     Unreadable,
     of=native.Ciphertext,
@@ -132,33 +134,6 @@ class Ciphertext(
         if bootstrap_below is not None and self.bound is None:
             warn_unbounded()
         return made
-
-    def to(self, device: str) -> Ciphertext:
-        """The same array on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        Ciphertext
-            The array, in the memory of that device. It carries no evaluation keys unless it is there already: attach those of that device.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-        NotEnoughMemoryError
-            Where the device has no room.
-
-        Examples
-        --------
-        >>> secret_key.encrypt([1.0]).to("cpu").params.runtime.device
-        'cpu'
-        """
-        return Ciphertext._of(self._native.to(device))
 
     @property
     def keys(self) -> EvaluationKeys | None:

@@ -143,7 +143,7 @@ class Products:
         Parameters
         ----------
         weights : array_like
-            The plain matrix W.
+            The plain matrix W, as `matmul` takes it.
 
         Returns
         -------
@@ -155,10 +155,8 @@ class Products:
         ------
         ShapeError
             Where the shapes do not fit, or rows share masks and there are no keys that split them.
-        DataError
-            Where weights are NaN, infinite or too large, or there are none.
-        LevelError
-            At level 0, where the product could not be rescaled.
+        ClathrateError
+            As `matmul`.
 
         Examples
         --------

@@ -80,9 +80,9 @@ class Reductions:
         keepdims : bool, optional
             As `sum` takes it. Without it, products of each row of a matrix take one level more, in which they become a vector.
         dtype : None, optional
-            What `numpy.prod(ct)` passes on. It cannot be chosen.
+            As `sum` takes it.
         out : None, optional
-            The same.
+            As `sum` takes it.
 
         Returns
         -------
@@ -121,9 +121,9 @@ class Reductions:
         keepdims : bool, optional
             As `sum` takes it.
         dtype : None, optional
-            What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+            As `sum` takes it.
         out : None, optional
-            The same.
+            As `sum` takes it.
 
         Returns
         -------
@@ -167,9 +167,9 @@ class Reductions:
         keepdims : bool, optional
             As `sum` takes it.
         dtype : None, optional
-            What `numpy.sum(ct)` and its like pass on. It cannot be chosen.
+            As `sum` takes it.
         out : None, optional
-            The same.
+            As `sum` takes it.
 
         Returns
         -------

@@ -71,12 +71,8 @@ class Slots:
 
         Raises
         ------
-        MissingKeyError
-            Where no keys are attached, or they have none for one of the rotations.
-        ShapeError
-            Unless the array is encoded in slots in natural order, where rows take several polynomials, and where the padding is dirty.
-        DataError
-            For steps beyond 62 bits.
+        ClathrateError
+            As `rotate`.
 
         Examples
         --------
@@ -201,10 +197,8 @@ class Slots:
 
         Raises
         ------
-        MissingKeyError
-            Where no keys are attached, or they have none for conjugation.
-        ShapeError
-            Unless the array is encoded in slots, or has the keys that convert it.
+        ClathrateError
+            As `real_part`.
 
         Examples
         --------
