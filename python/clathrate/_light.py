@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from ._keys import AuthenticationKey, SecretKey
+    from ._keys import AuthenticationKey
     from ._params import Params
     from ._samples import SamplesPlan
+    from ._secret_key import SecretKey
     from ._typing import AnyPath
 
 

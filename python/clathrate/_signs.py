@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.polynomial import Chebyshev
 
+from ._approximation import check_inside, fitted, largest, positive, real
 from ._polynomial import Polynomial
-from ._smooth import check_inside, fitted, largest, positive, real
 from ._typing import of_one, of_two
 from .errors import DataError
 
