@@ -50,25 +50,30 @@ from . import errors
 from ._arrays import concatenate, hstack, stack, vstack, where
 from ._bootstrap import BootstrapPlan, bootstrap_batch
 from ._choose import ParamsChoice
-from ._ciphertext import Ciphertext, Comparison
+from ._ciphertext import Ciphertext
+from ._ciphertext.sharing import Comparison
 from ._evaluation_keys import EvaluationKeys
 from ._files import from_bytes, inspect, load
 from ._inbox import Batch, Inbox
-from ._keys import AuthenticationKey, PublicKey, SecretKey
+from ._keys import AuthenticationKey, PublicKey
 from ._layout import Layout
 from ._light import LightClient, Receiver
 from ._mambo import MamboMatrix, MamboPlan, mambo
 from ._matrices import MatrixPlan, PreparedMatrix
 from ._native import __version__
 from ._needs import Needs
+from ._norms import norm, std
 from ._packing import PackingPlan
-from ._params import Explanation, Params, SwitchingReport, preset_names
+from ._params import Params, preset_names
+from ._params.reports import Explanation, SwitchingReport
 from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
 from ._progress import progress
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
 from ._samples import PreparedSamples, SamplesPlan, bootstrap_samples
+from ._secret_key import SecretKey
 from ._signs import absolute, maximum, minimum, relu, sign
-from ._smooth import exp, gelu, inverse, inverse_sqrt, log, norm, sigmoid, silu, softmax, sqrt, std, tanh
+from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, sqrt, tanh
+from ._softmax import softmax
 from ._trace import Input, StageCost, Trace, trace
 from ._transforms import LinearTransform, LinearTransformPlan
 from ._transposed import TransposedCiphertext

@@ -165,7 +165,7 @@ def bootstrap_batch(arrays: Sequence[Ciphertext], plan: BootstrapPlan, progress:
     plan : BootstrapPlan
         The plan, as `BootstrapPlan(params, batch=polynomials)` chooses it.
     progress : bool or callable, optional
-        True for a progress bar, or a function of the stages that are done and of all stages. The default is no progress.
+        As `Ciphertext.bootstrap` takes it.
 
     Returns
     -------

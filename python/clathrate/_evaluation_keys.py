@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex, final
 
 from . import _native as native
-from ._wrapping import Shared, Stored
+from ._stored import Movable, Stored
+from ._wrapping import Shared
 
 if TYPE_CHECKING:
     from ._typing import Progress
 
 
 @final
-class EvaluationKeys(Shared, Stored, of=native.EvaluationKeys):
+class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
     """Evaluation keys: they let anyone compute on ciphertexts, and decrypt nothing.
 
     `SecretKey.evaluation_keys(needs)` makes them. A relinearisation key serves products of ciphertexts, a rotation key one rotation, and so
@@ -32,33 +33,6 @@ class EvaluationKeys(Shared, Stored, of=native.EvaluationKeys):
 
     __slots__ = ()
     _native: native.EvaluationKeys
-
-    def to(self, device: str) -> EvaluationKeys:
-        """The same evaluation keys on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        EvaluationKeys
-            The keys, in the memory of that device. Meanwhile the host holds them twice.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-        NotEnoughMemoryError
-            Where the device has no room.
-
-        Examples
-        --------
-        >>> keys.to("cpu").rotations == keys.rotations
-        True
-        """
-        return EvaluationKeys._of(self._native.to(device))
 
     @property
     def rotations(self) -> list[int]:

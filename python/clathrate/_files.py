@@ -67,11 +67,11 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
         `bytes`, a `memoryview`, a uint8 array or another object with a contiguous buffer. It is not copied as a whole: polynomials are read
         from it.
     params : Params, optional
-        The parameters that the contents were made with. Needed for everything but parameters.
+        As `load` takes it.
     runtime : Runtime, optional
-        How to run, for bytes of parameters alone: the other kinds run as `params` does. None, the default, is `Runtime()`.
+        As `load` takes it.
     allow_insecure : bool, optional
-        Whether parameters below 128 bits of security are taken, for tests. The default is False.
+        As `load` takes it.
 
     Returns
     -------
@@ -80,14 +80,8 @@ def from_bytes(data: ReadableBuffer, params: Params | None = None, runtime: Runt
 
     Raises
     ------
-    FileFormatError
-        Where the bytes are not of Clathrate, damaged, of a newer version, or hold a secret key.
-    WrongParamsError
-        Where the contents were made with other parameters.
-    FileKindError
-        Where `params` is missing, or a runtime is given for something else than parameters.
-    SecurityError
-        Where the bytes hold parameters below 128 bits of security, and `allow_insecure` does not accept that.
+    ClathrateError
+        As `load`.
     TypeError
         Where `data` has no contiguous buffer.
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from ._keys import AuthenticationKey, SecretKey
+    from ._keys import AuthenticationKey
     from ._params import Params
     from ._samples import SamplesPlan
+    from ._secret_key import SecretKey
     from ._typing import AnyPath
 
 
@@ -268,9 +269,9 @@ class LightClient(Wrapped, of=native.LightClient):
         Parameters
         ----------
         path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+            The file, as `Ciphertext.save` takes it.
         overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
+            Whether a file that exists may be replaced, as `Ciphertext.save` takes it.
 
         Returns
         -------
@@ -280,7 +281,7 @@ class LightClient(Wrapped, of=native.LightClient):
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+            As `Ciphertext.save`.
 
         Examples
         --------

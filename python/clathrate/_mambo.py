@@ -47,8 +47,7 @@ class MamboPlan(Plan, of=native.MamboPlan):
     key_bytes : int, optional
         The most bytes that the keys of the bootstrap may take in memory.
     uses : int, optional
-        For how many products the matrix is prepared: the time of the preparation counts among so many. None, the default, does not
-        count it.
+        For how many products the matrix is prepared, as in `MatrixPlan`. None, the default, does not count the time of the preparation.
     ring : int, optional
         The degree of the ring in which an exact product is computed, as in `MatrixPlan`. None, the default, is the best.
     placement : {"inside", "before", "fastest"}, optional

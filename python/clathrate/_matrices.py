@@ -295,9 +295,9 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Parameters
         ----------
         path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+            The file, as `Ciphertext.save` takes it.
         overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
+            Whether a file that exists may be replaced, as `Ciphertext.save` takes it.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Raises
         ------
         FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+            As `Ciphertext.save`.
         DataError
             Unless the method is "prepared": other methods have no keys of the matrix, so that its numbers are all there is to keep.
 
@@ -332,8 +332,7 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         params : Params
             The parameters that the matrix was prepared for.
         trusted_map : bool, optional
-            Whether the keys stay in the file and are read from there when they are used. True is a promise that no program
-            changes the file as long as the object lives, because that would change results or end this process. The default is False.
+            Whether the keys stay in the file and are read from there when they are used, as `LinearTransformPlan.load` takes it.
 
         Returns
         -------

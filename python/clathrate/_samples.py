@@ -414,9 +414,9 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
         Parameters
         ----------
         path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
+            The file, as `Ciphertext.save` takes it.
         overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
+            Whether a file that exists may be replaced, as `Ciphertext.save` takes it.
 
         Returns
         -------
@@ -428,7 +428,7 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
         FileFormatError
             For masks that have served.
         FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+            As `Ciphertext.save`.
 
         Examples
         --------

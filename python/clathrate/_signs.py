@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.polynomial import Chebyshev
 
+from ._approximation import check_inside, fitted, largest, positive, real
 from ._polynomial import Polynomial
-from ._smooth import check_inside, fitted, largest, positive, real
 from ._typing import of_one, of_two
 from .errors import DataError
 
@@ -143,12 +143,8 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = No
     ------
     DataError
         Where the margin is not between 0 and the bound, or too narrow for the error, or the numbers are complex.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -211,12 +207,11 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The real numbers, of magnitude at most `bound`, as `sign` takes them.
     error : float, optional
         The largest difference from the function. The default is 1e-2.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
+        The largest magnitude of the numbers, as `sign` takes it.
 
     Returns
     -------
@@ -227,12 +222,8 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     ------
     DataError
         Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `sigmoid`.
 
     Examples
     --------
@@ -249,12 +240,11 @@ def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The real numbers, of magnitude at most `bound`, as `sign` takes them.
     error : float, optional
-        The largest difference from the function. The default is 1e-2.
+        The largest difference from the function, as `absolute` takes it.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
+        The largest magnitude of the numbers, as `sign` takes it.
 
     Returns
     -------
@@ -263,14 +253,8 @@ def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
 
     Raises
     ------
-    DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `absolute`.
 
     Examples
     --------
@@ -287,30 +271,23 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The real numbers, of magnitude at most `bound`, as `sign` takes them.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
-        The largest difference from the function. The default is 1e-2.
+        The largest difference from the function, as `absolute` takes it.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
+        The largest magnitude of the numbers, as `sign` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The larger ones.
 
     Raises
     ------
-    DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `absolute`.
 
     Examples
     --------
@@ -328,30 +305,23 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
     Parameters
     ----------
     x : Ciphertext or array_like
-        The real numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
-        encrypted numbers without a bound nobody notices them, and the result is wrong.
+        The real numbers, of magnitude at most `bound`, as `sign` takes them.
     y : Ciphertext or array_like
         The others, likewise.
     error : float, optional
-        The largest difference from the function. The default is 1e-2.
+        The largest difference from the function, as `absolute` takes it.
     bound : float, optional
-        The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
+        The largest magnitude of the numbers, as `sign` takes it.
 
     Returns
     -------
     Ciphertext or ndarray
-        The values.
+        The smaller ones.
 
     Raises
     ------
-    DataError
-        Where no polynomials reach this error for numbers up to the bound: allow a larger error. For complex numbers.
-    MissingKeyError
-        Where a ciphertext carries no keys: `SecretKey.keys_for` makes them.
-    LevelError
-        Where too few levels are left: `trace` tells how many it takes.
-    ShapeError
-        For a ciphertext in coefficients without the keys that convert it to slots.
+    ClathrateError
+        As `absolute`.
 
     Examples
     --------

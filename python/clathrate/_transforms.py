@@ -9,8 +9,9 @@ from ._ciphertext import Ciphertext
 from ._params import Params
 from ._pickle import rebuild, rebuild_transform
 from ._reading import numbers
+from ._stored import Saved, pickled
 from ._text import report_html
-from ._wrapping import Plan, Wrapped, pickled, unwrap, wrap
+from ._wrapping import Plan, Wrapped, unwrap, wrap
 
 if TYPE_CHECKING:
     import numpy as np
@@ -157,7 +158,7 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
 
 
 @final
-class LinearTransformPlan(Plan, of=native.LinearTransformPlan):
+class LinearTransformPlan(Plan, Saved, of=native.LinearTransformPlan):
     """The circuit of a linear transform for inputs of one level and scale: `plan(ct)` carries it out.
 
     `LinearTransform.plan` makes it. The encoded diagonals are kept with the plan, so later calls are faster than the first one; a file of
@@ -215,36 +216,6 @@ class LinearTransformPlan(Plan, of=native.LinearTransformPlan):
         True
         """
         return self._native.encode()
-
-    def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes the plan to a file: the numbers of the matrix, and the diagonals that have been encoded so far.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
-        overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
-
-        Returns
-        -------
-        int
-            The file's length in bytes.
-
-        Raises
-        ------
-        FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
-
-        Examples
-        --------
-        >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
-        >>> encoded = plan.encode()
-        >>> size = plan.save("flip.clt")
-        >>> cl.LinearTransformPlan.load("flip.clt", params).rotations
-        [1, 3]
-        """
-        return self._native.save(path, overwrite)
 
     @classmethod
     def load(cls, path: AnyPath, params: Params, trusted_map: bool = False) -> LinearTransformPlan:

@@ -111,7 +111,7 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         Parameters
         ----------
         keys : EvaluationKeys or None
-            The keys; None detaches them.
+            As `Ciphertext.with_keys` takes them.
 
         Returns
         -------
@@ -120,10 +120,8 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
 
         Raises
         ------
-        WrongParamsError
-            Where the keys were made for other parameters.
-        WrongSecretError
-            Where the keys belong to another secret.
+        ClathrateError
+            As `Ciphertext.with_keys`.
 
         Examples
         --------
@@ -134,7 +132,7 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         return TransposedCiphertext._of(self._native.with_keys(unwrap(keys)))
 
     def rescale(self) -> TransposedCiphertext:
-        """Divides the encrypted numbers' scale by the last step of the modulus and drops that step: one level less.
+        """The same view one level lower, with the scale divided by the last step of the modulus, as `Ciphertext.rescale`.
 
         Returns
         -------
@@ -143,10 +141,8 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
 
         Raises
         ------
-        LevelError
-            At level 0, where no step is left to divide by.
-        ScaleError
-            Where the scale would fall below 1, so that nothing of the numbers were left.
+        ClathrateError
+            As `Ciphertext.rescale`.
 
         Examples
         --------

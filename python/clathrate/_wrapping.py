@@ -1,29 +1,28 @@
-"""Python objects in front of those of the extension: what all classes have, what stored ones and plans share, and how arguments cross.
+"""Python objects in front of those of the extension: what all classes have, what plans share, and how arguments cross.
 
 A class of the package holds an object of the extension, `_native`. Its methods hand arguments over by `unwrap`, and make objects of what
-comes back by `_of`, or by `wrap` where the class is known at run time alone.
+comes back by `_of`, by `wrap` where the class is known at run time alone, and by `encrypted` in the modules of `Ciphertext`.
 """
 
 from __future__ import annotations
 
 import inspect
-import pickle
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ._pickle import call, rebuild
+from ._pickle import call
 from ._text import report_html
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from . import _native as native
+    from ._ciphertext import Ciphertext
     from ._needs import Needs
-    from ._params import Params
-    from ._typing import AnyPath
 
 _Init = TypeVar("_Init", bound=Callable[..., None])
 
@@ -100,113 +99,6 @@ class Valued(Wrapped):
         return hash(self._native)
 
 
-class Stored(Wrapped):
-    """An object that belongs to a secret and has a form in files: `save` stores it, `to_bytes` sends it, and pickles hold it."""
-
-    __slots__ = ()
-
-    @property
-    def params(self) -> Params:
-        """The parameters."""
-        params: Params = wrap(self._native.params)
-        return params
-
-    @property
-    def key_id(self) -> str:
-        """The public name of the secret that it belongs to, 32 hexadecimal digits."""
-        return str(self._native.key_id)
-
-    def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes the object to a file, without the keys that a ciphertext carries, and without what is derived from evaluation keys.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
-        overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
-
-        Returns
-        -------
-        int
-            The length of the file in bytes.
-
-        Raises
-        ------
-        FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
-
-        Examples
-        --------
-        >>> size = ct.save("numbers.clt")
-        >>> size = keys.save("keys.clt")
-        >>> size = secret_key.public_key().save("public.clt")
-        """
-        return int(self._native.save(path, overwrite))
-
-    @classmethod
-    def load(cls, path: AnyPath, params: Params) -> Self:
-        """An object from a file that `save` wrote: a ciphertext without keys, evaluation keys, or a public key.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file.
-        params : Params
-            The parameters that the contents were made with.
-
-        Returns
-        -------
-        Ciphertext or EvaluationKeys or PublicKey
-            An object of the class.
-
-        Raises
-        ------
-        FileFormatError
-            Where the file holds something else, or is damaged.
-        FileAccessError
-            Where the file cannot be read.
-        WrongParamsError
-            Where the file was made with other parameters.
-
-        Examples
-        --------
-        >>> size = ct.save("numbers.clt")
-        >>> secret_key.decrypt(cl.Ciphertext.load("numbers.clt", params)).round(4)
-        array([1., 2., 3.])
-        >>> size = keys.save("keys.clt")
-        >>> cl.EvaluationKeys.load("keys.clt", params).rotations
-        [1, 2]
-        >>> size = secret_key.public_key().save("public.clt")
-        >>> public_key = cl.PublicKey.load("public.clt", params)
-        """
-        return cls._of(cls._Native.load(path, unwrap(params)))
-
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` would write.
-
-        Returns
-        -------
-        bytes
-            The bytes; `from_bytes` reads them.
-
-        Examples
-        --------
-        >>> again = cl.from_bytes(ct.to_bytes(), params)
-        >>> again = cl.from_bytes(keys.to_bytes(), params)
-        """
-        return bytes(self._native.to_bytes())
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        return rebuild, (self.params, pickled(self._native, protocol))
-
-
 class Plan(Wrapped):
     """A plan, which is made once and used often. A pickle names the call that made it, and the process that reads the pickle plans anew."""
 
@@ -246,11 +138,6 @@ def remembered(init: _Init) -> _Init:
     return cast("_Init", made)
 
 
-def pickled(native: Any, protocol: SupportsIndex) -> Any:
-    """The file form of `native` for a pickle: beside the pickle's stream from protocol 5 on, without a copy, else within it."""
-    return pickle.PickleBuffer(native.to_array()) if protocol.__index__() >= 5 else native.to_bytes()
-
-
 def unwrap(argument: Any) -> Any:
     """The object of the extension behind an argument; anything else as it is, for the extension to take or to refuse."""
     return argument._native if isinstance(argument, Wrapped) else argument
@@ -267,3 +154,8 @@ def wrap(result: Any) -> Any:
     """The object in front of a result of the extension; numbers, arrays and `NotImplemented` as they are."""
     front = _FRONTS.get(type(result))
     return result if front is None else front._of(result)
+
+
+def encrypted(result: native.Ciphertext) -> Ciphertext:
+    """As `wrap`, of an encrypted array."""
+    return cast("Ciphertext", wrap(result))

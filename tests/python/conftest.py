@@ -32,6 +32,7 @@ class Party:
 
 
 ROTATIONS = (1, -2, 4)
+TOLERANCE = 1e-5
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,10 +59,32 @@ def party(name: str) -> Party:
     return Party(params, key, key.evaluation_keys(cl.Needs(relinearise=True, rotations=ROTATIONS, conjugate=True)))
 
 
+def numbers(*shape: int, seed: int = 1) -> np.ndarray:
+    """Numbers that are spread evenly between -1 and 1."""
+    return np.random.default_rng(seed).uniform(-1, 1, size=shape)
+
+
+def check(owner: Party, function, *arrays: np.ndarray, tolerance: float = TOLERANCE, **options: object) -> cl.Ciphertext:
+    """The function of encrypted arrays with exactly the keys that its dry run finds, beside the function of the arrays."""
+    keys = owner.key.keys_for(function, *(array.shape for array in arrays), is_complex=any(np.iscomplexobj(a) for a in arrays), **options)
+    result = function(*(owner.key.encrypt(array, **options).with_keys(keys) for array in arrays))
+    expected = function(*arrays)
+    decrypted = owner.key.decrypt(result)
+    assert decrypted.shape == np.shape(expected), (decrypted.shape, np.shape(expected))
+    np.testing.assert_allclose(decrypted, expected, atol=tolerance)
+    return result
+
+
 @pytest.fixture(scope="session")
 def small() -> Party:
     """Rank 1, degree 1024, levels 0 to 5."""
     return party("insecure_small")
+
+
+@pytest.fixture(scope="session")
+def owner(small: Party) -> Party:
+    """The party `small`, in tests that hold for any parameters."""
+    return small
 
 
 @pytest.fixture(scope="session", params=["insecure_small", "insecure_rank2", "insecure_rank3"])

@@ -8,6 +8,7 @@ import stat
 
 import numpy as np
 import pytest
+from conftest import TOLERANCE, Party, numbers
 
 import clathrate as cl
 
@@ -128,3 +129,18 @@ def test_public_things_copy_as_themselves(small):
     for thing in (ct, small.keys, small.params, small.key.public_key()):
         assert copy.copy(thing) is thing
         assert copy.deepcopy(thing) is thing
+
+
+def test_key_sets_join_and_tell_their_size(owner: Party) -> None:
+    product, turn = cl.Needs(relinearise=True), cl.Needs(rotations=[3])
+    keys = owner.key.evaluation_keys(product) | owner.key.evaluation_keys(turn)
+    assert (keys.has_relinearisation, keys.rotations) == (True, [3])
+    assert keys.nbytes == (product | turn).nbytes(owner.params)
+    x = owner.key.encrypt(numbers(8)).with_keys(keys)
+    assert owner.error((x * x).rotate(3), np.roll(numbers(8) ** 2, -3)) < TOLERANCE
+    low = owner.key.evaluation_keys(cl.Needs(relinearise=True, level=1))
+    assert (low | keys).nbytes == keys.nbytes, "of keys of one name the one for more levels stays"
+    with pytest.raises(cl.WrongSecretError):
+        _ = keys | cl.SecretKey.generate(owner.params).evaluation_keys(turn)
+    with pytest.raises(TypeError, match="params"):
+        owner.key.keys_for(lambda x: x, (3,), params=owner.params)

@@ -5,7 +5,9 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+from conftest import TOLERANCE, Party, numbers
 
 ARRAY = """
     import resource
@@ -69,3 +71,19 @@ def test_operators_on_large_arrays_ask_for_free_memory_first():
     lines = result.stdout.splitlines()[1:]
     assert len(lines) == 4
     assert all("free" in line for line in lines), lines
+
+
+def test_rows_without_memory_are_refused(owner: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = owner.key.encrypt(numbers(5), encoding="slots")
+    monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "100000000")
+    with pytest.raises(MemoryError, match="check the shapes"):
+        _ = x + np.ones((10**5, 5))
+
+
+def test_arrays_that_memory_does_not_hold_are_refused_before_the_work(owner: Party, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "100000000")
+    for key in (owner.key, owner.key.public_key()):
+        with pytest.raises(MemoryError, match="transpose it"):
+            key.encrypt(np.ones((60_000, 10)), encoding="slots")
+    monkeypatch.delenv("CLATHRATE_MEMORY_LIMIT")
+    assert owner.error(owner.key.encrypt(np.ones((10, 600)), encoding="slots"), np.ones((10, 600))) < TOLERANCE

@@ -191,7 +191,7 @@ OF_RUST = {"half_bootstrap", "slots_to_coefficients", "into_complex", "encode_fo
 def names_of_the_package(folder: Path) -> set[str]:
     """The words that a user of the package reads: names of classes, functions and arguments, and docstrings."""
     words: set[str] = set()
-    for path in folder.glob("*.py"):
+    for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 words |= {node.name, *re.findall(r"\w+", ast.get_docstring(node) or "")}
@@ -229,3 +229,20 @@ def test_names_in_messages_of_the_core_are_pythons():
             names |= {word for word in re.findall(r"\b[A-Za-z]+(?:::[A-Za-z]+)?\b", words) if word in types or "::" in word}
             wrong += [(source.name, name, words) for name in names]
     assert not wrong
+
+
+def test_divisions_by_ciphertexts_name_what_does_it():
+    ct = cl.SecretKey.generate(cl.Params.preset("insecure_tiny")).encrypt([1.0, 2.0])
+    for wrong in (lambda: 1 / ct, lambda: ct / ct):
+        with pytest.raises(TypeError, match=r"cl\.inverse"):
+            wrong()
+    with pytest.raises(ValueError, match=r"cl\.sqrt"):
+        ct**0.5
+
+
+def test_views_say_how_they_are_multiplied():
+    ct = cl.SecretKey.generate(cl.Params.preset("insecure_small")).encrypt(np.ones((2, 3)), encoding="coefficients")
+    for factor in (ct, ct.T, np.ones((3, 2)), [1.0, 2.0]):
+        with pytest.raises(TypeError, match="multiplied and divided by a single number, and multiplied by a matrix with `@`"):
+            ct.T * factor
+    assert (ct.T * 2).shape == (3, 2)

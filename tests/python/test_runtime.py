@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import pickle
+import signal
+import time
 
 import numpy as np
 import pytest
+from conftest import numbers
 
 import clathrate as cl
 
@@ -118,3 +122,41 @@ def test_params_of_different_runtimes_are_equal_and_combine(small):
     assert params == small.params
     ct = cl.from_bytes(small.key.encrypt([1.0, 2.0]).to_bytes(), params)
     assert np.max(np.abs(small.key.decrypt(ct + small.key.encrypt([1.0, 1.0])) - [2.0, 3.0])) < 1e-6
+
+
+def test_the_number_of_threads() -> None:
+    before = cl.get_threads()
+    try:
+        cl.set_threads(2)
+        assert (cl.get_threads(), cl.Params.preset("insecure_tiny").runtime.threads) == (2, 2)
+        assert cl.Params.preset("insecure_tiny", cl.Runtime(threads=1)).runtime.threads == 1
+        with pytest.raises(cl.DataError, match="4096"):
+            cl.set_threads(0)
+    finally:
+        cl.set_threads(None)
+    assert cl.get_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_process_computes_with_threads_of_its_own() -> None:
+    params = cl.Params.preset("insecure_small", cl.Runtime(threads=3))
+    key = cl.SecretKey.generate(params)
+    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    x = key.encrypt(numbers(5)).with_keys(keys)
+    expected = key.decrypt(x * x)
+    child = os.fork()
+    if child == 0:
+        # Nothing of pytest runs here.
+        same = np.array_equal(key.decrypt(x * x), expected)
+        os._exit(0 if same else 1)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.05)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    pytest.fail("the forked process hangs")

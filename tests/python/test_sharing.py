@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Party
+from conftest import Party, numbers
 from independent_decryptor import derived_key, digest
 
 import clathrate as cl
@@ -242,3 +242,28 @@ def test_files_that_are_stored_elsewhere_are_known_by_their_tag(small: Party, tm
     assert cl.SecretKey.load(tmp_path / "secret.clt", small.params).tag(first, "monday") == tag
     with pytest.raises(cl.FileAccessError, match=r"none\.clt"):
         small.key.tag(tmp_path / "none.clt")
+
+
+def test_results_are_shared_by_the_documented_path() -> None:
+    params = cl.Params(
+        degree=1024, steps=[[40, 40, 40], [34.6, 34.7, 34.7]], special=[48, 48], log2_scale=104, insecure=True, name="share_small"
+    )
+    key = cl.SecretKey.generate(params)
+    data = numbers(100)
+    found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
+    x = key.encrypt(data, bound=1.0).with_keys(key.evaluation_keys(found.needs))
+    result = (x * x).rescale()
+    bits = found.result.flood_bits(queries=100, correct_bits=12)
+    # A dry run takes encryption with a public key into account, which has the larger error.
+    assert bits - 8 < result.flood_bits(queries=100, correct_bits=12) <= bits
+    # Decryption to doubles rounds far more than the computation did.
+    assert found.result.error_bound > 2.0**-53
+    with pytest.raises(cl.DataError, match="correct bits"):
+        result.flood_bits(found.result.error_bound, queries=100, correct_bits=0)
+    shared = key.decrypt_to_share(result, bits, honest_evaluator=True)
+    assert 1e-12 < np.abs(shared - data**2).max() < 2**-10
+    with pytest.raises(cl.DataError, match="correct bits"):
+        result.flood_bits(queries=100, correct_bits=60)
+    small = cl.SecretKey.generate(cl.Params.preset("insecure_small")).encrypt(data)
+    with pytest.raises(cl.DataError, match="share_n14"):
+        small.flood_bits(1e-8)

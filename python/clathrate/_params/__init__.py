@@ -1,25 +1,26 @@
-"""Parameters, and what they mean in numbers."""
+"""Parameter sets: presets, those of files, and those of other degrees and ranks."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast, final
+from typing import TYPE_CHECKING, Any, SupportsIndex, final
 
-from . import _native as native
-from ._pickle import rebuild_params
-from ._reports import Report
-from ._runtime import Runtime
-from ._text import report_html
-from ._wrapping import Shared, Valued, unwrap
+from .. import _native as native
+from .._pickle import rebuild_params
+from .._runtime import Runtime
+from .._stored import Movable, Saved
+from .._text import report_html
+from .._wrapping import Shared, Valued, unwrap
+from .figures import Figures
 
 if TYPE_CHECKING:
-    from ._choose import ParamsChoice
-    from ._typing import AnyPath, Primes, Segment
+    from .._choose import ParamsChoice
+    from .._typing import AnyPath, Segment
 
 
 @final
-class Params(Shared, Valued, of=native.Params):
+class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
     """A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
 
     `Params.preset(name)` gives one of the sets that `preset_names()` lists. The constructor makes a set from sizes, and chooses primes of
@@ -229,7 +230,7 @@ class Params(Shared, Valued, of=native.Params):
         (True, True)
         """
         # The search runs on all of the package.
-        from ._choose import for_circuit
+        from .._choose import for_circuit
 
         return for_circuit(function, shapes, error, bound, security, runtime, options)
 
@@ -242,9 +243,9 @@ class Params(Shared, Valued, of=native.Params):
         text : str
             The text, as `to_toml` gives it. In TOML every step is a list: `steps = [[30, 30], [40]]`.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`.
+            How to run, as `preset` takes it.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
             Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
             say, not for whoever wrote the text.
@@ -279,12 +280,11 @@ class Params(Shared, Valued, of=native.Params):
         path : str, bytes or path-like
             A text file of at most 1 MiB.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`.
+            How to run, as `preset` takes it.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
-            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
-            say, not for whoever wrote the file.
+            Whether a set below 128 bits of security is taken, as `from_toml` takes it.
 
         Returns
         -------
@@ -295,10 +295,8 @@ class Params(Shared, Valued, of=native.Params):
         ------
         FileAccessError
             Where the file cannot be read.
-        ParamsError
-            Where the text does not specify a parameter set.
-        SecurityError
-            Where the set has less than 128 bits of security, and `allow_insecure` or the set itself does not accept that.
+        ClathrateError
+            As `from_toml`.
 
         Examples
         --------
@@ -320,12 +318,11 @@ class Params(Shared, Valued, of=native.Params):
         path : str, bytes or path-like
             The file.
         runtime : Runtime, optional
-            How to run. None, the default, is `Runtime()`: a file states what to compute, never how to run.
+            How to run, as `preset` takes it: a file states what to compute, never how to run.
         device : str, optional
-            Where to compute, "cpu" or "cuda", in place of what the runtime says.
+            Where to compute, as `preset` takes it.
         allow_insecure : bool, optional
-            Whether a set below 128 bits of security is taken, for tests. The default is False: whether that is enough is for the caller to
-            say, not for whoever wrote the file.
+            Whether a set below 128 bits of security is taken, as `from_toml` takes it.
 
         Returns
         -------
@@ -349,191 +346,8 @@ class Params(Shared, Valued, of=native.Params):
         """
         return cls._of(native.Params.load(path, unwrap(runtime), device=device, allow_insecure=allow_insecure))
 
-    def to(self, device: str) -> Params:
-        """The same parameters on another device.
-
-        Parameters
-        ----------
-        device : str
-            "cpu", "cuda" for NVIDIA's first device, "cuda:1" and so on.
-
-        Returns
-        -------
-        Params
-            The parameters; what is made with them is on that device, and computes there.
-
-        Raises
-        ------
-        DeviceError
-            Where there is no such device, or no driver for it.
-
-        Examples
-        --------
-        >>> params.to("cpu") == params
-        True
-        """
-        return Params._of(self._native.to(device))
-
-    def save(self, path: AnyPath, overwrite: bool = True) -> int:
-        """Writes the parameters to a file.
-
-        Parameters
-        ----------
-        path : str, bytes or path-like
-            The file. If it exists it is replaced as a whole or not at all; a secret key is never replaced.
-        overwrite : bool, optional
-            Whether a file that exists may be replaced. The default is True; for secret keys it is False.
-
-        Returns
-        -------
-        int
-            The length of the file in bytes.
-
-        Raises
-        ------
-        FileAccessError
-            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
-
-        Examples
-        --------
-        >>> size = params.save("params.clt")
-        """
-        return self._native.save(path, overwrite)
-
     def _repr_html_(self) -> str:
         return report_html(str(self.explain()))
-
-    def explain(self) -> Explanation:
-        """Moduli, security, sizes and expected precision of this set.
-
-        Returns
-        -------
-        Explanation
-            Print it, or read the figures from its `to_dict()`.
-
-        Examples
-        --------
-        >>> params.explain().to_dict()["max_level"]
-        5
-        """
-        return Explanation._of(self._native.explain())
-
-    def switching_report(self, level: SupportsIndex | None = None) -> SwitchingReport:
-        """How each level switches keys: method, digits, predicted times, memory.
-
-        Parameters
-        ----------
-        level : int, optional
-            The highest level that the keys serve. None, the default, is `max_level`.
-
-        Returns
-        -------
-        SwitchingReport
-            Print it, or read its `rows`.
-
-        Raises
-        ------
-        ParamsError
-            Where the parameters have no special primes, so that there are no keys to switch with.
-        LevelError
-            Where there is no such level.
-
-        Examples
-        --------
-        >>> [row["level"] for row in params.switching_report(level=2).rows]
-        [0, 1, 2]
-        """
-        return SwitchingReport._of(self._native.switching_report(level))
-
-    def scale(self, level: SupportsIndex | None = None) -> float:
-        """The canonical scale of a level: the scale of fresh ciphertexts there, and of rescaled products from the level above.
-
-        The scale is the factor between the numbers of an array and the integers that are encrypted. All ciphertexts of one level that have
-        its canonical scale can be added.
-
-        Parameters
-        ----------
-        level : int, optional
-            The level. None, the default, is `max_level`.
-
-        Returns
-        -------
-        float
-            The scale.
-
-        Raises
-        ------
-        LevelError
-            Where there is no such level.
-
-        Examples
-        --------
-        >>> params.scale() == 2.0**40
-        True
-        """
-        return self._native.scale(level)
-
-    def segment(self, level: SupportsIndex | None = None) -> Segment:
-        """The segment of the chain that a level belongs to.
-
-        A segment is a run of levels with one nominal scale.
-
-        Parameters
-        ----------
-        level : int, optional
-            The level. None, the default, is `max_level`.
-
-        Returns
-        -------
-        dict
-            `name`, `log2_scale` and `levels`, the lowest and the highest level.
-
-        Raises
-        ------
-        LevelError
-            Where there is no such level.
-
-        Examples
-        --------
-        >>> params.segment()["log2_scale"]
-        40.0
-        """
-        return cast("Segment", self._native.segment(level))
-
-    @property
-    def segments(self) -> list[Segment]:
-        """The segments of the chain as dicts like that of `segment`, the lowest first; one segment where none were given."""
-        return cast("list[Segment]", self._native.segments)
-
-    @property
-    def warnings(self) -> list[str]:
-        """The segments whose steps do not match their scale: where repeated products of ciphertexts lose the scale, and why."""
-        return self._native.warnings
-
-    def log2_q(self, level: SupportsIndex | None = None) -> float:
-        """The bits of the ciphertext modulus at a level.
-
-        Parameters
-        ----------
-        level : int, optional
-            The level. None, the default, is `max_level`.
-
-        Returns
-        -------
-        float
-            The binary logarithm of the product of steps 0 to `level`.
-
-        Raises
-        ------
-        LevelError
-            Where there is no such level.
-
-        Examples
-        --------
-        >>> round(params.log2_q(0)), round(params.log2_q(1))
-        (60, 100)
-        """
-        return self._native.log2_q(level)
 
     def to_toml(self) -> str:
         """The specification as TOML text.
@@ -549,26 +363,6 @@ class Params(Shared, Valued, of=native.Params):
         name = "insecure_small"
         """
         return self._native.to_toml()
-
-    @property
-    def name(self) -> str:
-        """The name of the set, for people."""
-        return self._native.name
-
-    @property
-    def degree(self) -> int:
-        """The ring degree n: the number of coefficients of a polynomial."""
-        return self._native.degree
-
-    @property
-    def rank(self) -> int:
-        """The module rank k: the number of polynomials in the mask of a ciphertext."""
-        return self._native.rank
-
-    @property
-    def temporary_rank(self) -> int | None:
-        """The rank at which products switch keys before they come back to `rank`, or None where they switch keys at `rank`."""
-        return self._native.temporary_rank
 
     def at_rank(self, rank: SupportsIndex) -> Params:
         """Parameters of the same degree, moduli and secret at another rank: those of the ciphertexts that `Ciphertext.to_rank` gives.
@@ -652,72 +446,6 @@ class Params(Shared, Valued, of=native.Params):
         """
         return Params._of(self._native.rlwe())
 
-    @property
-    def slot_count(self) -> int:
-        """The number of complex slots of a polynomial: n / 2."""
-        return self._native.slot_count
-
-    @property
-    def application_levels(self) -> tuple[int, int] | None:
-        """The lowest and the highest level of the application, in parameters that bootstrap; otherwise None.
-
-        A bootstrap starts from the lowest level or above, and ends at the highest, or a level below it for each further round. Arrays are
-        encrypted, circuits planned and keys made for the highest unless a level is stated: the levels above belong to the bootstrap, and
-        operands of products that are there are brought to the highest first.
-        """
-        return self._native.application_levels
-
-    @property
-    def max_level(self) -> int:
-        """The highest level: the number of rescales that a fresh ciphertext allows."""
-        return self._native.max_level
-
-    @property
-    def security_bits(self) -> float:
-        """The estimated security in bits, of all keys that the set has."""
-        return self._native.security_bits
-
-    @property
-    def log2_qp(self) -> float:
-        """The bits of the largest modulus of a key: all steps and the special primes."""
-        return self._native.log2_qp
-
-    @property
-    def insecure(self) -> bool:
-        """Whether the estimated security is below 128 bits."""
-        return self._native.insecure
-
-    @property
-    def digest(self) -> str:
-        """A digest of everything that two parties must agree on, as 64 hexadecimal digits. Files carry it."""
-        return self._native.digest
-
-    @property
-    def runtime(self) -> Runtime:
-        """How these parameters run: threads, instruction set, key switching, memory for derived keys."""
-        return Runtime._of(self._native.runtime)
-
-    @property
-    def primes(self) -> Primes:
-        """The primes, by what they are for.
-
-        A dict that can be written as JSON. `steps` has one list per level, level 0 first: the modulus at level l is the product of steps 0
-        to l. `special` has the special primes of key switching, `temporary` the primes that lengthen them at the temporary rank,
-        `auxiliary` the primes that the KLSS method computes modulo, which are a part of no modulus. In this order the primes are numbered
-        from 0; seeded masks depend on the number (docs/file-format.md). All primes are congruent to 1 modulo twice the degree. A set that
-        `at_rank`, `relative` or `rlwe` gave has the primes of the set it came from, also those of levels above its own `max_level`.
-        """
-        return cast("Primes", self._native.primes)
-
-    @property
-    def roots_of_unity(self) -> dict[int, int]:
-        """For each prime the root of unity of its number-theoretic transform.
-
-        A dict from primes to roots, in the order of `primes`. The root psi is a primitive 2n-th root of unity modulo the prime. Files and
-        memory hold polynomials as their values at the odd powers of psi, in bit-reversed order (docs/file-format.md).
-        """
-        return self._native.roots_of_unity
-
     def __copy__(self) -> Params:
         return self
 
@@ -726,100 +454,6 @@ class Params(Shared, Valued, of=native.Params):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuild_params, (self.to_toml(), Runtime._of(self._native.runtime_for_any_machine()))
-
-
-@final
-class Explanation(Report):
-    """What a parameter set means in numbers: security, sizes, expected precision.
-
-    `Params.explain()` makes it; print it, or read the figures from `to_dict()`.
-
-    Examples
-    --------
-    >>> print(params.explain())  # doctest: +ELLIPSIS
-    insecure_small...
-    """
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures by name.
-
-        Returns
-        -------
-        dict
-            Names that start with `log2_` or end in `_bits` are in bits, names that end in `_mib` in MiB. The dict can be written as JSON.
-
-        Examples
-        --------
-        >>> figures = params.explain().to_dict()
-        >>> figures["degree"], figures["slot_count"]
-        (1024, 512)
-        """
-        return self._dict()
-
-
-@final
-class SwitchingReport(Report):
-    """How each level of a parameter set switches keys, with predicted times and memory.
-
-    Key switching is the step that ends every product of ciphertexts, rotation and conjugation; `Runtime` explains its two methods.
-    `Params.switching_report()` makes the report. Print it for a table with a legend, or read its `rows`.
-
-    Examples
-    --------
-    >>> report = params.switching_report()
-    >>> report.rows[-1]["level"], report.rows[-1]["method"]
-    (5, 'hybrid')
-    """
-
-    __slots__ = ()
-
-    def explain(self) -> str:
-        """The report as text: a table with one line per level, its legend, the memory limits, and where the predicted times come from.
-
-        Returns
-        -------
-        str
-            What `print(report)` prints.
-
-        Examples
-        --------
-        >>> "special primes of the switch" in params.switching_report().explain()
-        True
-        """
-        return self._text
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """One dict per level, lowest level first.
-
-        The keys: `level`; `method`, "hybrid" or "klss"; `as_made`, whether the key is used as it is stored in its file; `r`, the number of
-        special primes; `digits`, the number of digits that a polynomial is cut into; `log2_digit`, the bits of the longest digit;
-        `milliseconds`, the predicted time with one thread; `read_bytes`, the bytes of key that one switch reads; `derived_bytes`, the bytes
-        derived from one key for this level. For the KLSS method also `r_tilde`, the primes per key digit; `key_digits`, the number of
-        digits that the key is cut into; `auxiliary`, the number of auxiliary primes that the products are computed modulo. They are None
-        for the hybrid method.
-        """
-        rows: list[dict[str, Any]] = self._dict()["rows"]
-        return rows
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures by name.
-
-        Returns
-        -------
-        dict
-            `rows` as above; names that end in `_bytes` are in bytes. `origin` says where the machine model behind the predicted times comes
-            from: "built-in", or "measured" by `tune`. `refused` lists the levels that cannot switch with the method that the runtime
-            fixes, each with the reason. `temporary` is the report of the temporary rank, where the parameters have one.
-
-        Examples
-        --------
-        >>> params.switching_report().to_dict()["key_level"]
-        5
-        """
-        return self._dict()
 
 
 def preset_names() -> list[str]:

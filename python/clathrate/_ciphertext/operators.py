@@ -1,0 +1,133 @@
+"""Operators, indices and shapes of encrypted arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast, overload
+
+import numpy as np
+
+from .._indexing import item
+from .._reading import refuse_matrix
+from .._unreadable import factor, operand, refuse_divisor, refuse_exponent
+from .._wrapping import encrypted, wrap
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike
+
+    from .. import _native as native
+    from .._transposed import TransposedCiphertext
+    from .._typing import Plain
+    from . import Ciphertext
+
+
+class Operators:
+    """Operators, indices and shapes."""
+
+    __slots__ = ()
+    _native: native.Ciphertext
+
+    def _operated(self, operator: Callable[[Any], native.Ciphertext], other: Any) -> Ciphertext:
+        """What an operator of the extension gives."""
+        given = operand(other)
+        if given is NotImplemented:
+            return cast("Ciphertext", NotImplemented)
+        refuse_matrix(other)
+        return encrypted(operator(given))
+
+    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__add__, other)
+
+    def __radd__(self, other: ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__add__, other)
+
+    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__sub__, other)
+
+    def __rsub__(self, other: ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__rsub__, other)
+
+    def __mul__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__mul__, other)
+
+    def __rmul__(self, other: ArrayLike) -> Ciphertext:
+        return self._operated(self._native.__mul__, other)
+
+    def __truediv__(self, other: Plain) -> Ciphertext:
+        refuse_divisor(other)
+        return self._operated(self._native.__truediv__, other)
+
+    def __pow__(self, exponent: float, modulus: None = None) -> Ciphertext:
+        refuse_exponent(exponent)
+        # Complex numbers and spans of time of NumPy's turn into numbers without their other half.
+        real = modulus is None and np.asarray(exponent).dtype.kind in "biufO"
+        return encrypted(self._native.power(_as_float(exponent) if real else None))
+
+    def __neg__(self) -> Ciphertext:
+        return encrypted(self._native.__neg__())
+
+    def __pos__(self) -> Self:
+        return self
+
+    @overload
+    def __matmul__(self, other: Ciphertext | TransposedCiphertext) -> Ciphertext: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Ciphertext | Any: ...
+    def __matmul__(self, other: Any) -> Any:
+        return wrap(self._native.__matmul__(factor(other)))
+
+    def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
+        return encrypted(self._native.__rmatmul__(factor(other)))
+
+    def __getitem__(self, index: Any) -> Ciphertext:
+        return encrypted(item(self._native, index))
+
+    def __len__(self) -> int:
+        shape = self._native.shape
+        if not shape:
+            raise TypeError("an encrypted scalar has no length")
+        return int(shape[0])
+
+    @property
+    def T(self) -> TransposedCiphertext | Any:
+        """The matrix read by columns, without any computation; a vector is its own transpose."""
+        if len(self._native.shape) != 2:
+            return self
+        return wrap(self._native.T)
+
+    def reshape(self, *shape: Any) -> Ciphertext:
+        """The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
+
+        A vector is a matrix of one row, in slots of one column, too, and a single number a vector of length 1. Other shapes would move
+        numbers between rows.
+
+        Parameters
+        ----------
+        *shape : int
+            The new shape; one axis may be -1, for whatever is left.
+
+        Returns
+        -------
+        Ciphertext
+            The same ciphertext in that shape.
+
+        Raises
+        ------
+        ShapeError
+            For shapes with other rows.
+
+        Examples
+        --------
+        >>> secret_key.encrypt([1.0, 2.0, 6.0]).reshape(1, -1).shape
+        (1, 3)
+        """
+        return encrypted(self._native.reshape(*shape))
+
+
+def _as_float(exponent: Any) -> float | None:
+    try:
+        return float(exponent)
+    except (TypeError, ValueError, OverflowError):
+        return None
