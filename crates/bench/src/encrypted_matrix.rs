@@ -79,6 +79,11 @@ fn matrices(size: usize) -> Result<[Vec<f64>; 3], Failure> {
     Ok([left, right, product])
 }
 
+/// The owner's key, which draws the same in every run.
+fn seeded(owner: &SecretKey) -> SecretKey {
+    owner.clone().with_rng(SecretRng::from_seed(SEED))
+}
+
 /// The product of square matrices of one size slot by slot, in blocks that fill the slots.
 fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> Result<(), Failure> {
     let product = SlotProduct::new(params)?;
@@ -86,11 +91,8 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
         return Ok(());
     }
     let [left, right, exact] = matrices(size)?;
-    let mut rng = SecretRng::from_seed(SEED);
-    let (x, y) = (
-        product.encrypt(owner, &left, size, false, &mut rng)?,
-        product.encrypt(owner, &right, size, true, &mut rng)?,
-    );
+    let owner = &seeded(owner);
+    let (x, y) = (product.encrypt(owner, &left, size, false)?, product.encrypt(owner, &right, size, true)?);
     let recorder = Evaluator::recording(params);
     let symbol = |z: &Ciphertext| {
         Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())
@@ -98,7 +100,7 @@ fn slots(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) -> 
     // One block needs the same keys as all blocks.
     let one = |z: &Ciphertext| Ok::<_, CkksError>(vec![vec![recorder.take_symbol(symbol(z)?, None)?]]);
     product.multiply(&recorder, &one(&x[0][0])?, &one(&y[0][0])?)?;
-    let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
+    let keys = seeded(owner).evaluation_keys(&recorder.needs())?;
     let key_bytes = keys.bytes();
     let evaluator = Evaluator::with_keys(keys);
     let own = json!({ "key_bytes": key_bytes, "side": product.side });
@@ -128,9 +130,9 @@ fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) 
         let lanes = (size < params.degree()).then_some(Lanes::Most);
         let options =
             EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() };
-        let mut rng = SecretRng::from_seed(SEED);
-        let x = owner.encrypt_array_rng(&x, &[size, size], options, &mut rng)?;
-        let y = owner.encrypt_array_rng(&y, &[size, size], options, &mut rng)?;
+        let owner = &seeded(owner);
+        let x = owner.encrypt_array(&x, &[size, size], options)?;
+        let y = owner.encrypt_array(&y, &[size, size], options)?;
         let recorder = Evaluator::recording(params);
         let symbol = |z: &Ciphertext| {
             let symbol =
@@ -139,7 +141,7 @@ fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) 
         };
         let planned = recorder.rescale(&recorder.multiply_transposed(&symbol(&x)?, &symbol(&y)?)?)?;
         let cost = recorder.recorded().cost();
-        let keys = owner.evaluation_keys_rng(&recorder.needs(), &mut SecretRng::from_seed(SEED))?;
+        let keys = seeded(owner).evaluation_keys(&recorder.needs())?;
         let key_bytes = keys.bytes();
         let evaluator = Evaluator::with_keys(keys);
         let own = json!({

@@ -196,13 +196,12 @@ fn one(
     let (product_ms, product_errors) = {
         let values: Vec<f64> = x.iter().flat_map(|x| [x.re, x.im]).collect();
         let low = owner.encrypt_array(&values, &[rows, 2 * columns], product.encryption())?;
-        let matrix = staged.with(|evaluator| product.prepare(evaluator, &mut |_, _| true))?;
-        let mut result =
-            staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low, &mut |_, _| true))?;
+        let matrix = staged.with(|evaluator| product.prepare(evaluator))?;
+        let mut result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low))?;
         let mut times = Vec::new();
         for _ in 0..RUNS[usize::from(polys >= MANY)] {
             let start = Instant::now();
-            result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low, &mut |_, _| true))?;
+            result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low))?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         let took = Times::new(times).median();
@@ -216,15 +215,14 @@ fn one(
         let mut all = x.clone();
         all.resize(plan.array_shapes().0.iter().product(), Complex64::default());
         let low = owner.encrypt_array(&Values::Complex(all), &plan.array_shapes().0, plan.encryption())?;
-        let matrix = staged.with(|evaluator| plan.prepare(evaluator, &mut |_, _| true))?;
+        let matrix = staged.with(|evaluator| plan.prepare(evaluator))?;
         let (mut times, mut apart, mut untimed) =
             (StageTimes::default(), StageTimes::default(), StageTimes::default());
         // The first bootstrap derives the keys that later ones use.
         staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         let mut found = None;
         for _ in 0..runs {
-            found =
-                Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low, &mut |_, _| true))?);
+            found = Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low))?);
             staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
         }
         let found = found.ok_or_else(|| Failure::slot_error(f64::NAN, TOLERANCE))?;

@@ -210,12 +210,7 @@ impl<'a> Square<'a> {
     }
 
     fn encrypted(&self, options: EncryptOptions) -> Result<Ciphertext, Failure> {
-        Ok(self.owner.encrypt_array_rng(
-            &self.data(),
-            &[self.size, self.size],
-            options,
-            &mut SecretRng::from_seed(SEED),
-        )?)
+        Ok(self.seeded_owner().encrypt_array(&self.data(), &[self.size, self.size], options)?)
     }
 
     /// Checks a product, times it and prints a row.
@@ -262,7 +257,7 @@ impl<'a> Square<'a> {
         } else {
             Evaluator::with_keys(self.keys(&needs)?)
         };
-        let matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
+        let matrix = plan.prepare(&evaluator)?;
         let cost = *plan.chosen();
         drop(plan);
         let own = json!({
@@ -271,11 +266,16 @@ impl<'a> Square<'a> {
             "predicted_bits": -cost.error.log2(),
         });
         let x = self.encrypted(matrix.plan().encryption())?;
-        self.time(EXACT, &own, || evaluator.multiply_planned(&matrix, &x, &mut |_, _| true))
+        self.time(EXACT, &own, || evaluator.multiply_planned(&matrix, &x))
     }
 
     fn keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, Failure> {
-        Ok(self.owner.evaluation_keys_rng(needs, &mut SecretRng::from_seed(SEED))?)
+        Ok(self.seeded_owner().evaluation_keys(needs)?)
+    }
+
+    /// The owner's key, which draws the same in every run.
+    fn seeded_owner(&self) -> SecretKey {
+        self.owner.clone().with_rng(SecretRng::from_seed(SEED))
     }
 
     fn plan(&self, own_masks: bool) -> Result<PreparedPlan, Failure> {
@@ -291,7 +291,7 @@ impl<'a> Square<'a> {
         let key_bytes = keys.bytes();
         let evaluator = Evaluator::with_keys(keys);
         let start = Instant::now();
-        let mut matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
+        let mut matrix = plan.prepare(&evaluator)?;
         let prepare_seconds = start.elapsed().as_secs_f64();
         drop(evaluator);
         for &work in works.iter().filter(|work| self.timer.wants(work)) {

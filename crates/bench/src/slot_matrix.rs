@@ -13,7 +13,7 @@
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
-    Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Plaintext, SecretKey, SecretRng,
+    Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params, Plaintext, SecretKey,
 };
 use clathrate_lattice::Level;
 use num_complex::Complex64;
@@ -66,7 +66,6 @@ impl SlotProduct {
         matrix: &[f64],
         size: usize,
         inner_first: bool,
-        rng: &mut SecretRng,
     ) -> Result<Blocks, CkksError> {
         let (side, together) = (self.side, self.together);
         let blocks = size / side;
@@ -87,9 +86,9 @@ impl SlotProduct {
             }
             values
         };
-        let mut encrypt = |outer, group| {
+        let encrypt = |outer, group| {
             let values = Values::Real(block(outer, group));
-            owner.encrypt_array_rng(&values, &[together * side * side], options, rng)
+            owner.encrypt_array(&values, &[together * side * side], options)
         };
         (0..blocks).map(|outer| (0..blocks / together).map(|group| encrypt(outer, group)).collect()).collect()
     }

@@ -1,10 +1,10 @@
-//! Times of the stages of a circuit, from the callback that receives their names.
+//! Times of the stages of a circuit, from the reports of its progress.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clathrate_ckks::keys::EvaluationKeys;
-use clathrate_ckks::{Ciphertext, CkksError, Evaluator};
+use clathrate_ckks::{Ciphertext, CkksError, Evaluator, Event, Progress};
 
 use crate::failure::Failure;
 use crate::timing::Times;
@@ -27,10 +27,12 @@ impl Staged {
     pub fn new(keys: EvaluationKeys) -> Self {
         let marks: Arc<Mutex<Vec<(String, Instant)>>> = Arc::default();
         let own = marks.clone();
-        let evaluator = Evaluator::with_keys(keys).watched(move |stage| {
-            own.lock().unwrap_or_else(PoisonError::into_inner).push((stage.to_owned(), Instant::now()));
+        let evaluator = Evaluator::with_keys(keys).with_progress(Progress::new(move |event| {
+            if let Event::Stage(stage) = event {
+                own.lock().unwrap_or_else(PoisonError::into_inner).push((stage.to_owned(), Instant::now()));
+            }
             true
-        });
+        }));
         Self { evaluator, marks }
     }
 

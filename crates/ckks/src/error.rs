@@ -7,6 +7,8 @@ use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
 
 use crate::file::FileError;
+use crate::names::{Operation, SecretName};
+use crate::progress::Cancelled;
 use crate::shape::ModuleShape;
 
 /// Errors of the CKKS layer.
@@ -35,7 +37,7 @@ pub enum CkksError {
     Arith(#[from] ArithError),
     /// A file that cannot be read, written or used.
     #[error(transparent)]
-    File(#[from] FileError),
+    File(FileError),
     /// Random generation failed.
     #[error("random generation failed: {0}")]
     Sampling(#[from] SamplingError),
@@ -144,15 +146,15 @@ pub enum CkksError {
         /// The name.
         name: String,
     },
-    /// A missing key of an operation that has no specific error.
-    #[error("to {operation} at degree and rank {shape} needs a key; the key set has: {available}")]
-    NoKey {
-        /// The operation.
-        operation: String,
-        /// Degree and rank.
+    /// A missing key.
+    #[error("{}", missing(*operation, *shape, held))]
+    MissingKey {
+        /// The operation that needs it.
+        operation: Operation,
+        /// Degree and rank of the ciphertext.
         shape: ModuleShape,
-        /// The names of the keys in the set.
-        available: String,
+        /// What the key set has instead: rotations, ranks, or names of keys.
+        held: String,
     },
     /// A reduction of the rank for which no keys can be made.
     #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
@@ -163,16 +165,6 @@ pub enum CkksError {
         to: usize,
         /// What to do.
         remedy: String,
-    },
-    /// No key for a reduction of the rank.
-    #[error("a reduction from rank {from} to {to} needs a key; the key set has reductions to: {available}")]
-    NoReductionKey {
-        /// The ciphertext's rank.
-        from: usize,
-        /// The rank asked for.
-        to: usize,
-        /// The ranks that the key set has reductions to.
-        available: String,
     },
     /// No keys for the ciphertext's degree and rank.
     #[error("a ciphertext of degree and rank {shape} needs keys of that shape; the key set has: {available}")]
@@ -213,12 +205,14 @@ pub enum CkksError {
         known: String,
     },
     /// Data with an entry that is not finite.
-    #[error("the data has {value} at index {index}: only finite numbers can be encrypted")]
+    #[error("the data has {} at index {}: only finite numbers can be encrypted", number(*value), place(*index, shape.as_deref()))]
     NotFinite {
         /// Flat index of the entry.
         index: usize,
         /// NaN or an infinity.
         value: f64,
+        /// The shape of the data, if it is known.
+        shape: Option<Vec<usize>>,
     },
     /// A function to be approximated that is not finite at a point of its domain.
     #[error(
@@ -487,24 +481,6 @@ pub enum CkksError {
     /// A device that is missing or failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// No relinearisation key.
-    #[error(
-        "multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys"
-    )]
-    NoRelinearisationKey,
-    /// No conjugation key.
-    #[error("conjugation needs a key; the key set has none: ask for `conjugate` when making evaluation keys")]
-    NoConjugationKey,
-    /// No key for this rotation.
-    #[error(
-        "rotation by {steps} needs a key; the key set has {available}: ask for it when making evaluation keys"
-    )]
-    NoRotationKey {
-        /// The rotation asked for.
-        steps: i64,
-        /// The rotations that the key set has.
-        available: String,
-    },
     /// Objects of different parameters.
     #[error(
         "{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set"
@@ -615,12 +591,71 @@ pub enum CkksError {
         /// The range.
         remedy: String,
     },
-    /// The caller's progress callback stopped the operation.
+    /// The receiver of the operation's reports cancelled it.
     #[error("stopped by the progress callback; nothing was changed")]
     Cancelled,
 }
 
+/// The message of a missing key.
+fn missing(operation: Operation, shape: ModuleShape, held: &str) -> String {
+    match operation {
+        Operation::Multiply => {
+            "multiplying ciphertexts needs a relinearisation key; the key set has none: ask for `relinearise` when making evaluation keys".to_owned()
+        }
+        Operation::Conjugate(SecretName::Main) => {
+            "conjugation needs a key; the key set has none: ask for `conjugate` when making evaluation keys".to_owned()
+        }
+        Operation::Rotate { secret: SecretName::Main, steps } => {
+            format!("rotation by {steps} needs a key; the key set has {held}: ask for it when making evaluation keys")
+        }
+        Operation::ReduceRank(to) => {
+            let from = shape.rank;
+            format!("a reduction from rank {from} to {to} needs a key; the key set has reductions to: {held}")
+        }
+        other => format!("to {other} at degree and rank {shape} needs a key; the key set has: {held}"),
+    }
+}
+
+/// A number that is not finite, in the words of most languages.
+fn number(value: f64) -> String {
+    if value.is_nan() { "nan".to_owned() } else { value.to_string() }
+}
+
+/// The place of an entry with the flat index `index` in an array of shape `shape`.
+pub(crate) fn place(index: usize, shape: Option<&[usize]>) -> String {
+    match shape {
+        Some([]) => "()".to_owned(),
+        Some([.., columns]) if shape.is_some_and(|axes| axes.len() > 1) => {
+            format!("({}, {})", index / columns, index % columns)
+        }
+        _ => index.to_string(),
+    }
+}
+
+impl From<Cancelled> for CkksError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<FileError> for CkksError {
+    fn from(error: FileError) -> Self {
+        if matches!(error, FileError::Cancelled) { Self::Cancelled } else { Self::File(error) }
+    }
+}
+
 impl CkksError {
+    /// The same error of an array of shape `shape`, which tells the place of an entry in its axes.
+    #[must_use]
+    pub fn in_shape(self, axes: &[usize]) -> Self {
+        match self {
+            Self::NotFinite { index, value, shape: None } => {
+                Self::NotFinite { index, value, shape: Some(axes.to_vec()) }
+            }
+            other => other,
+        }
+    }
+
     /// The error for a limit in the environment that is not a number.
     pub(crate) fn no_bytes(what: &'static str, value: String) -> Self {
         Self::OutOfRange { what, value, remedy: "give a whole number of bytes".to_owned() }
@@ -673,11 +708,7 @@ impl CkksError {
             | Self::LevelTooHigh { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
             | Self::MissingKeys { .. }
-            | Self::NoRelinearisationKey
-            | Self::NoConjugationKey
-            | Self::NoRotationKey { .. }
-            | Self::NoReductionKey { .. }
-            | Self::NoKey { .. }
+            | Self::MissingKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
             Self::NoOutsideSecret { .. }

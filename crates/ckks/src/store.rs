@@ -21,8 +21,8 @@ use crate::arrays::estimate::StoredEstimate;
 use crate::arrays::{Ciphertext, Estimate, Layout, SecretName};
 use crate::error::CkksError;
 use crate::file::{
-    FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Replaced, Stored, Watch,
-    check_residues, save_with,
+    FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Replaced, Stored, begin_at,
+    check_residues,
 };
 use crate::key_id::KeyId;
 use crate::keys::{
@@ -31,6 +31,7 @@ use crate::keys::{
 };
 use crate::light::AuthenticationKey;
 use crate::parameters::{Params, ParamsSpec, Runtime};
+use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
 pub use plan::LinearTransformMetadata;
@@ -194,12 +195,14 @@ impl Stored for SecretKey {
         &self,
         path: impl AsRef<Path>,
         replaced: Replaced,
-        watch: Option<Watch>,
+        progress: &Progress,
     ) -> Result<u64, FileError> {
         let path = path.as_ref();
         let store = |shares| {
             let metadata = SecretKeyMetadata { key_id: hex(&self.id().0), shares };
-            save_with(self, &metadata, path, replaced, watch)
+            let mut writer = begin_at(path, replaced, progress, self.file_label(), &metadata)?;
+            self.write_sections(&mut writer)?;
+            writer.finish()
         };
         match self.budget() {
             Some(budget) => budget.stored(path, self.id(), |shares| store(Some(shares))),
@@ -326,7 +329,7 @@ impl PublicKey {
         let basis = params.chain().basis(params.max_level());
         let zeroes = read_bundles(reader, params, &basis, (params.rank(), Bodies(1)), true)?;
         let key = clathrate_lattice::PublicKey::from_zeroes(zeroes)?;
-        Ok(Self { params: params.clone(), id: KeyId(unhex(&metadata.key_id)?), key })
+        Ok(Self::from_parts(params, KeyId(unhex(&metadata.key_id)?), key))
     }
 
     /// The fingerprint: 128 bits of a hash of the parameters' digest, the key's id and the key, as eight
@@ -621,7 +624,8 @@ fn through_file<T: Stored>(
 impl PublicKey {
     /// The same key under another runtime, for example on another device.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
-        through_file(self, &self.params().under(runtime)?, Self::from_reader)
+        let moved = through_file(self, &self.params().under(runtime)?, Self::from_reader)?;
+        Ok(Self { params: moved.params, key: moved.key, ..self.clone() })
     }
 }
 
@@ -643,7 +647,8 @@ impl EvaluationKeys {
         let mut keys = Self::none(params, KeyId(unhex(&metadata.key_id)?));
         for (index, (entry, seed)) in metadata.keys.iter().zip(seeds).enumerate() {
             let at = params.with_keys_at(entry.shape)?;
-            let name = KeyName::parse(&entry.name, at.degree())?;
+            let unknown = || CkksError::UnknownKey { name: entry.name.chars().take(80).collect() };
+            let name = KeyName::parse(&entry.name, at.degree()).ok_or_else(unknown)?;
             let definition = at.key_definition(name)?;
             let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;
             if !keys.insert(

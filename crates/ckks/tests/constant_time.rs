@@ -412,7 +412,7 @@ mod on_linux {
             .into_iter()
             .fold(KeyNeeds::new(), |needs, operation| needs.operation(operation, KeyLevel::Top));
         assert!(!needs.is_empty());
-        black_box(owner.evaluation_keys_rng(&needs, &mut plain_rng()).unwrap());
+        black_box(owner.clone().with_rng(plain_rng()).evaluation_keys(&needs).unwrap());
     }
 
     fn owners_keys(desk: &Desk) {
@@ -484,7 +484,8 @@ mod on_linux {
             let options = EncryptOptions { bodies, ..EncryptOptions::default() };
             black_box(
                 desk.owner(preset)
-                    .encrypt_array_rng(&numbers(64), &[8, 8], options, &mut plain_rng())
+                    .with_rng(plain_rng())
+                    .encrypt_array(&numbers(64), &[8, 8], options)
                     .unwrap(),
             );
         }
@@ -498,15 +499,12 @@ mod on_linux {
         for (shape, lanes) in [(vec![128], None), (vec![8, 16], None), (vec![8, 16], Some(Lanes::Most))] {
             let options =
                 EncryptOptions { encoding: Some(encoding), lanes, bound, ..EncryptOptions::default() };
-            let rng = &mut plain_rng();
+            let owner = owner.clone().with_rng(plain_rng());
             match &complex {
-                Some(numbers) => black_box(owner.encrypt_array_rng(
-                    numbers,
-                    &shape,
-                    EncryptOptions { lanes: None, ..options },
-                    rng,
-                )),
-                None => black_box(owner.encrypt_array_rng(&numbers[..128], &shape, options, rng)),
+                Some(numbers) => {
+                    black_box(owner.encrypt_array(numbers, &shape, EncryptOptions { lanes: None, ..options }))
+                }
+                None => black_box(owner.encrypt_array(&numbers[..128], &shape, options)),
             }
             .unwrap();
         }
@@ -525,7 +523,7 @@ mod on_linux {
             let encoded =
                 Plaintext::encode(owner.params(), &numbers, &[64], encoding, level, log2_scale.exp2())
                     .unwrap();
-            black_box(owner.encrypt_encoded_rng(&encoded, &mut plain_rng()).unwrap());
+            black_box(owner.clone().with_rng(plain_rng()).encrypt_encoded(&encoded).unwrap());
         }
     }
 
@@ -533,7 +531,7 @@ mod on_linux {
         let owner = desk.plain_owner("insecure_small");
         let arrays = [Encoding::Slots, Encoding::Coefficients].map(|encoding| {
             let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
-            owner.encrypt_array_rng(&numbers(64), &[64], options, &mut plain_rng()).unwrap()
+            owner.clone().with_rng(plain_rng()).encrypt_array(&numbers(64), &[64], options).unwrap()
         });
         taint(owner.secret().all_coefficients());
         arrays.iter().for_each(|array| {
@@ -544,7 +542,9 @@ mod on_linux {
     fn decryption_to_share(desk: &Desk) {
         let owner = desk.plain_owner("insecure_small");
         let array = owner
-            .encrypt_array_rng(&numbers(64), &[64], EncryptOptions::default(), &mut plain_rng())
+            .clone()
+            .with_rng(plain_rng())
+            .encrypt_array(&numbers(64), &[64], EncryptOptions::default())
             .unwrap();
         taint(owner.secret().all_coefficients());
         black_box(owner.decrypt_to_share(&array, 20, HonestEvaluator).unwrap());

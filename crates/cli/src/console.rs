@@ -4,8 +4,10 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use clathrate_ckks::{Event, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
@@ -69,7 +71,7 @@ impl Console {
     /// A bar for work that may take long, shown only on a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> Bar {
         let enabled = !self.json && !self.quiet && io::stderr().is_terminal();
-        Bar { what, enabled, started: Instant::now(), bar: None }
+        Bar(Arc::new(Mutex::new(Shown { what, enabled, started: Instant::now(), bar: None })))
     }
 }
 
@@ -77,9 +79,13 @@ fn print_failure(source: io::Error) -> Failure {
     Failure::Io { path: PathBuf::from("(stdout)"), action: "write to", source }
 }
 
-/// A progress bar that appears after [`PATIENCE`].
+/// A progress bar that appears after [`PATIENCE`] and disappears when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Bar {
+pub(crate) struct Bar(Arc<Mutex<Shown>>);
+
+/// What a bar shows.
+#[derive(Debug)]
+struct Shown {
     what: &'static str,
     enabled: bool,
     started: Instant,
@@ -87,29 +93,42 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// The callback for the library, called with (done, total). It never stops the work.
-    pub(crate) fn callback(&mut self) -> impl FnMut(usize, usize) -> bool {
-        move |done, total| {
-            if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {
-                let style = ProgressStyle::with_template("{msg:>10} [{bar:32}] {pos}/{len} {eta}");
-                let bar = ProgressBar::new(total as u64).with_message(self.what);
-                self.bar = Some(style.map(|style| bar.clone().with_style(style)).unwrap_or(bar));
-            }
-            if let Some(bar) = &self.bar {
-                bar.set_length(total as u64);
-                bar.set_position(done as u64);
-                if done == total {
-                    bar.finish_and_clear();
-                }
+    /// What the library reports to. It never stops the work.
+    pub(crate) fn progress(&self) -> Progress {
+        let shown = self.0.clone();
+        Progress::new(move |event| {
+            if let Event::Steps { done, total } = event {
+                lock(&shown).show(done, total);
             }
             true
+        })
+    }
+}
+
+fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
+    shown.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shown {
+    fn show(&mut self, done: usize, total: usize) {
+        if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {
+            let style = ProgressStyle::with_template("{msg:>10} [{bar:32}] {pos}/{len} {eta}");
+            let bar = ProgressBar::new(total as u64).with_message(self.what);
+            self.bar = Some(style.map(|style| bar.clone().with_style(style)).unwrap_or(bar));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_length(total as u64);
+            bar.set_position(done as u64);
+            if done == total {
+                bar.finish_and_clear();
+            }
         }
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = &lock(&self.0).bar {
             bar.finish_and_clear();
         }
     }

@@ -88,12 +88,11 @@ pub(crate) fn guard(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// Errors of the writer.
 pub(crate) fn prepare(path: &Path, value: &impl Stored) -> Result<FileWriter<OutputFile>, Failure> {
-    let failed = |error| Failure::file(path, CkksError::File(error));
-    let label = value.file_label();
-    let output = streams::create(path, label.kind.is_private()).map_err(failed)?;
-    let mut writer = FileWriter::create_in(output, label, &value.file_metadata()).map_err(failed)?;
-    value.write_sections(&mut writer).map_err(failed)?;
-    Ok(writer)
+    value
+        .write_with(|label, metadata| {
+            FileWriter::create_in(streams::create(path, label.kind.is_private())?, label, metadata)
+        })
+        .map_err(|error| Failure::file(path, CkksError::File(error)))
 }
 
 /// Writes `value` to `path`: a regular file completely or not at all, a pipe or a device as a stream. Returns

@@ -4,6 +4,7 @@
 //! caller does to the array afterwards, or another thread during the call, changes nothing.
 
 use clathrate_ckks::CkksError;
+use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::keys::Values;
 use numpy::{Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyTypeError;
@@ -84,23 +85,33 @@ pub fn is_whole(data: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(data.is_instance_of::<PyInt>() || (is_array(data) && matches!(kind(data)?.as_str(), "b" | "i" | "u")))
 }
 
-/// A real matrix: values row-major, rows, columns.
+/// Refuses complex numbers and other than two axes; the numbers of rows and columns. `right` is the shape of
+/// the right factor.
 ///
 /// # Errors
-/// Those of [`array`]; `TypeError` for complex entries; `ShapeError` unless two axes.
-pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
-    let Array { values, shape, .. } = array(data)?;
-    let Values::Real(values) = values else {
+/// `TypeError`, `ShapeError`.
+pub fn matrix_shape(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(usize, usize)> {
+    if data.is_instance_of::<PyComplex>() || (is_array(data) && kind(data)? == "c") {
         return Err(PyTypeError::new_err(
             "the plain matrix of a product is real: multiply by its real and imaginary part in turn",
         ));
-    };
-    let [rows, columns] = shape[..] else {
+    }
+    let left = shape(data)?;
+    let [rows, columns] = left[..] else {
         let remedy = "the left operand is a matrix; for a vector use `w[None, :] @ ct`".to_owned();
-        let error =
-            CkksError::Shape { operation: "a matrix product", left: shape, right: right.to_vec(), remedy };
+        let error = CkksError::Shape { operation: "a matrix product", left, right: right.to_vec(), remedy };
         return Err(raise(data.py(), error));
     };
+    Ok((rows, columns))
+}
+
+/// A real matrix: values row-major, rows, columns.
+///
+/// # Errors
+/// Those of [`array`] and [`matrix_shape`].
+pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
+    let (rows, columns) = matrix_shape(data, right)?;
+    let values = array(data)?.values.into_real().map_err(|error| raise(data.py(), error))?;
     Ok((values, rows, columns))
 }
 
@@ -114,37 +125,8 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
 }
 
 impl Array {
-    /// The values repeated to `shape` by NumPy's rules.
-    ///
-    /// # Errors
-    /// `ShapeError` where they do not fit, or where the result would be larger than `shape`.
-    pub fn broadcast(self, py: Python<'_>, shape: &[usize], operation: &'static str) -> PyResult<Values> {
-        if self.shape == shape {
-            return Ok(self.values);
-        }
-        let fits = self.shape.len() <= shape.len()
-            && self
-                .shape
-                .iter()
-                .rev()
-                .zip(shape.iter().rev())
-                .all(|(&own, &wanted)| own == wanted || own == 1);
-        if !fits {
-            let remedy = format!(
-                "the array must broadcast to the ciphertext's shape {shape:?}, which an operation keeps"
-            );
-            let error = CkksError::Shape { operation, left: shape.to_vec(), right: self.shape, remedy };
-            return Err(raise(py, error));
-        }
-        let axis = |back: usize| self.shape.len().checked_sub(back).map_or(1, |i| self.shape[i]);
-        let wanted = |back: usize| shape.len().checked_sub(back).map_or(1, |i| shape[i]);
-        let (row_step, column_step) = (if axis(2) == 1 { 0 } else { axis(1) }, usize::from(axis(1) != 1));
-        let columns = wanted(1);
-        let index = (0..wanted(2))
-            .flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
-        Ok(match self.values {
-            Values::Real(values) => Values::Real(index.map(|i| values[i]).collect()),
-            Values::Complex(values) => Values::Complex(index.map(|i| values[i]).collect()),
-        })
+    /// The numbers without their type.
+    pub fn plain(self) -> PlainArray {
+        PlainArray { values: self.values, shape: self.shape }
     }
 }

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use clathrate_arith::text::counted;
 use clathrate_arith::{DeviceError, OutOfMemory};
-use clathrate_ckks::CkksError;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::FileError;
+use clathrate_ckks::keys::{Operation, Switch};
+use clathrate_ckks::{CkksError, ModuleShape, SecretName};
 use clathrate_lattice::LatticeError;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
@@ -95,22 +96,7 @@ fn python_message(error: &CkksError) -> Option<String> {
             counted(*count, "key"),
             *bytes as f64 / f64::from(1 << 30)
         ),
-        CkksError::NoRelinearisationKey => {
-            format!(
-                "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: {KEYS_FOR} or `cl.Needs(relinearise=True)`"
-            )
-        }
-        CkksError::NoConjugationKey => format!(
-            "conjugation needs a key, and the attached keys have none: {KEYS_FOR} or `cl.Needs(conjugate=True)`; for arrays of complex \
-             numbers `keys_for` and `trace` take `is_complex=True`"
-        ),
-        CkksError::NoRotationKey { steps, available } => format!(
-            "rotation by {steps} needs a key, and the attached keys have {available}: {KEYS_FOR} or `cl.Needs(rotations=[{steps}])`"
-        ),
-        CkksError::NoReductionKey { from, to, available } => format!(
-            "a reduction from rank {from} to {to} needs a key, and the attached keys have reductions to: {available}; make keys with \
-             `cl.Needs(ranks=[{to}])`"
-        ),
+        CkksError::MissingKey { operation, shape, held } => missing_key(*operation, *shape, held),
         CkksError::NoRelativeKeys { shape, available } => format!(
             "a ciphertext of degree {} and rank {} needs keys of that shape, and the attached keys have (degree x rank): {available}; make keys \
              with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
@@ -134,6 +120,83 @@ fn python_message(error: &CkksError) -> Option<String> {
         ),
         _ => return None,
     })
+}
+
+/// The message of a missing key, with the calls that make it.
+fn missing_key(operation: Operation, shape: ModuleShape, held: &str) -> String {
+    let needs = needs_of(operation);
+    match operation {
+        Operation::Multiply => {
+            format!(
+                "multiplying ciphertexts needs a relinearisation key, and the attached keys have none: {KEYS_FOR} or `{needs}`"
+            )
+        }
+        Operation::Conjugate(SecretName::Main) => format!(
+            "conjugation needs a key, and the attached keys have none: {KEYS_FOR} or `{needs}`; for arrays of complex numbers `keys_for` and \
+             `trace` take `is_complex=True`"
+        ),
+        Operation::Rotate { secret: SecretName::Main, steps } => {
+            format!(
+                "rotation by {steps} needs a key, and the attached keys have {held}: {KEYS_FOR} or `{needs}`"
+            )
+        }
+        Operation::ReduceRank(to) => format!(
+            "a reduction from rank {} to {to} needs a key, and the attached keys have reductions to: {held}; make keys with `{needs}`",
+            shape.rank
+        ),
+        _ => {
+            let bodies = match operation {
+                Operation::Rotate { secret: SecretName::Bodies(bodies), .. }
+                | Operation::Conjugate(SecretName::Bodies(bodies)) => format!(", bodies={bodies}"),
+                Operation::Switch(Switch::ChangeSecret { from: SecretName::Body { count, .. }, .. }) => {
+                    format!(", bodies={count}")
+                }
+                _ => String::new(),
+            };
+            format!(
+                "to {operation} at degree and rank {shape} needs a key, and the attached keys have: {held}; make keys with \
+                 `secret_key.keys_for(function, x.shape{bodies})`, which finds those of the whole function, or with `{needs}`"
+            )
+        }
+    }
+}
+
+/// The needs of an operation, as Python code.
+fn needs_of(operation: Operation) -> String {
+    match operation {
+        Operation::Multiply => "cl.Needs(relinearise=True)".to_owned(),
+        Operation::Conjugate(SecretName::Bodies(bodies)) => {
+            format!("cl.Needs(conjugate=True, bodies={bodies})")
+        }
+        Operation::Conjugate(_) => "cl.Needs(conjugate=True)".to_owned(),
+        Operation::Rotate { secret: SecretName::Bodies(bodies), steps } => {
+            format!("cl.Needs(rotations=[{steps}], bodies={bodies})")
+        }
+        Operation::Rotate { steps, .. } => format!("cl.Needs(rotations=[{steps}])"),
+        Operation::RotateByPowers => "cl.Needs(power_rotations=True)".to_owned(),
+        Operation::ReduceRank(to) => format!("cl.Needs(ranks=[{to}])"),
+        Operation::Switch(switch) => match switch {
+            Switch::FormatSwitch { from: 1, to: count }
+            | Switch::ChangeSecret { from: SecretName::Body { count, .. }, .. } => {
+                format!("cl.Needs(shared_mask={count})")
+            }
+            Switch::ChangeSecret { to, .. } if to.is_ephemeral() => {
+                "cl.BootstrapPlan(params).needs".to_owned()
+            }
+            Switch::ChangeSecret { to, .. } => {
+                format!("cl.trace(lambda x: x.change_secret(\"{to}\"), ...).needs")
+            }
+            Switch::Pack { under: SecretName::Device(number), .. } => {
+                format!("cl.PackingPlan(params, device={number}).needs")
+            }
+            Switch::Pack { onto: SecretName::Ephemeral, .. } => "cl.SamplesPlan(params).needs".to_owned(),
+            Switch::Pack { .. } => "cl.PackingPlan(params).needs".to_owned(),
+            Switch::RaiseToSlots(_) => "cl.BootstrapPlan(params).needs".to_owned(),
+            Switch::FormatSwitch { .. } | Switch::BodyParts { .. } => {
+                "cl.MatrixPlan(params, W, x.shape[1]).needs".to_owned()
+            }
+        },
+    }
 }
 
 /// An `OSError` with the fields that Python's own have: `errno`, `strerror`, `filename`.
@@ -176,32 +239,6 @@ const fn errno_name(kind: io::ErrorKind) -> &'static str {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => "EINVAL",
         _ => "EIO",
     }
-}
-
-/// As [`raise`], with the index of a bad entry in the array's own axes.
-pub fn raise_for_array(py: Python<'_>, error: CkksError, shape: &[usize]) -> PyErr {
-    let CkksError::NotFinite { index, value } = error else { return raise(py, error) };
-    let position = match shape {
-        [] => "()".to_owned(),
-        [_] => format!("{index}"),
-        [.., columns] => format!("({}, {})", index / columns, index % columns),
-    };
-    let text = if value.is_nan() { "nan".to_owned() } else { format!("{value}") };
-    exception(
-        py,
-        "DataError",
-        format!("the data has {text} at index {position}: only finite numbers can be encrypted"),
-    )
-}
-
-/// As [`raise`]; where a key is missing that has no error of its own, the message says that `needs`, Python
-/// code, makes it.
-pub fn raise_for_key(py: Python<'_>, error: CkksError, needs: &str) -> PyErr {
-    let CkksError::NoKey { operation, shape, available } = &error else { return raise(py, error) };
-    let message = format!(
-        "to {operation} at degree and rank {shape} needs a key, and the attached keys have: {available}; make keys with `{needs}`"
-    );
-    exception(py, class_name(&error), message)
 }
 
 /// The exception for a panic: what a device refused, memory that is not there, or a bug of ours, told as an

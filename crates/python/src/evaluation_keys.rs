@@ -13,7 +13,7 @@ use crate::errors::raise;
 use crate::numbers::Wholes;
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, file_bytes, watch, with_progress};
+use crate::run::{detached, file_bytes, running, transferring};
 use crate::saving::{save, to_array, to_bytes};
 use crate::text::hex;
 
@@ -92,7 +92,7 @@ impl PyEvaluationKeys {
 
     #[getter]
     fn has_relinearisation(&self) -> bool {
-        self.keys.relinearisation().is_ok()
+        self.keys.relinearisation().is_some()
     }
 
     #[getter]
@@ -145,13 +145,7 @@ impl PyEvaluationKeys {
                 levels.0.into_iter().map(|level| params.level(py, Some(level))).collect::<PyResult<Vec<_>>>()
             })
             .transpose()?;
-        with_progress(
-            py,
-            progress,
-            "derive keys",
-            |error| raise(py, error),
-            |tick| self.keys.derive_with_progress(levels.as_deref(), tick),
-        )
+        running(py, progress, "derive keys", |progress| self.keys.derive(levels.as_deref(), progress))
     }
 
     fn drop_derived(&self) {
@@ -174,11 +168,9 @@ impl PyEvaluationKeys {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
-        let keys = detached(py, || {
-            EvaluationKeys::from_reader(
-                &FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path))),
-                &params.get().params,
-            )
+        let keys = transferring(py, "loading", file_bytes(&path), |progress| {
+            let reader = FileReader::open(&path)?.with_progress(progress.clone());
+            EvaluationKeys::from_reader(&reader, &params.get().params)
         })?;
         Ok(Self::new(Arc::new(keys), params))
     }

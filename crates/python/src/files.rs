@@ -20,7 +20,7 @@ use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
-use crate::run::{attached, detached, file_bytes, watch};
+use crate::run::{attached, detached, file_bytes, transferring};
 use crate::runtime::PyRuntime;
 use crate::text::{from_json, hex};
 
@@ -151,8 +151,8 @@ pub fn load<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let own = params.as_ref().map(|params| &params.get().params);
     let runtime = runtime.map(|runtime| PyRuntime::given(Some(runtime)));
-    let loaded = detached(py, || {
-        let reader = FileReader::open(&path)?.watched_by(watch("loading", file_bytes(&path)));
+    let loaded = transferring(py, "loading", file_bytes(&path), |progress| {
+        let reader = FileReader::open(&path)?.with_progress(progress.clone());
         read(&reader, own, runtime.as_ref(), allow_insecure)
     })?;
     loaded.into_python(py, params)
@@ -180,12 +180,10 @@ pub fn from_bytes<'py>(
         let constant = !array.getattr("flags")?.getattr("writeable")?.extract::<bool>()?;
         let slice = array.as_slice()?;
         match constant {
-            true => {
-                let watch = watch("from_bytes", slice.len() as u64);
-                detached(py, || {
-                    read(&FileReader::from_bytes(slice)?.watched_by(watch), own, runtime, allow_insecure)
-                })?
-            }
+            true => transferring(py, "from_bytes", slice.len() as u64, |progress| {
+                let reader = FileReader::from_bytes(slice)?.with_progress(progress.clone());
+                read(&reader, own, runtime, allow_insecure)
+            })?,
             // Others could write while we read: keep Python code out meanwhile.
             false => attached(py, || read(&FileReader::from_bytes(slice)?, own, runtime, allow_insecure))?,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::file::{FileReader, Replaced, Stored};
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator};
-use clathrate_ckks::{Ciphertext, SecretKey};
+use clathrate_ckks::{Ciphertext, Progress, SecretKey};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
@@ -13,7 +13,7 @@ use crate::arrays::{Array, array, to_numpy};
 use crate::authentication::PyAuthenticationKey;
 use crate::ciphertext::{PyCiphertext, PyTransposed};
 use crate::encryption::options;
-use crate::errors::{out_of_range, raise, raise_for_array};
+use crate::errors::out_of_range;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::{LaneCount, Placing};
 use crate::needs::PyNeeds;
@@ -21,7 +21,7 @@ use crate::numbers::{Real, Whole, Wholes};
 use crate::params::PyParams;
 use crate::paths::FilePath;
 use crate::public_key::PyPublicKey;
-use crate::run::{detached, with_progress};
+use crate::run::{detached, running};
 use crate::text::hex;
 
 #[pyclass(frozen, module = "clathrate._native", name = "SecretKey")]
@@ -67,8 +67,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Readable<'py> {
 impl<'py> Readable<'py> {
     fn data(&self) -> &Ciphertext {
         match self {
-            Self::Rows(rows) => &rows.get().data,
-            Self::Columns(view) => &view.get().base.get().data,
+            Self::Rows(rows) => rows.get().data(),
+            Self::Columns(view) => view.get().base.get().data(),
         }
     }
 
@@ -113,9 +113,8 @@ impl PySecretKey {
         let options = Placing { bodies, axis, capacity, lanes, copies, order }.apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
-        let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| {
-            self.key.encrypt_array_with_progress(&values, &shape, options, tick)
+        let ciphertext = running(py, progress, "encrypt", |progress| {
+            self.key.clone().with_progress(progress.clone()).encrypt_array(&values, &shape, options)
         })?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }
@@ -127,13 +126,9 @@ impl PySecretKey {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let data = ciphertext.data();
-        let values = with_progress(
-            py,
-            progress,
-            "decrypt",
-            |error| raise(py, error),
-            |tick| self.key.decrypt_with_progress(data, tick),
-        )?;
+        let values = running(py, progress, "decrypt", |progress| {
+            self.key.clone().with_progress(progress.clone()).decrypt(data)
+        })?;
         ciphertext.transposed(to_numpy(py, values, data.shape())?)
     }
 
@@ -153,9 +148,9 @@ impl PySecretKey {
         let data = ciphertext.data();
         let bits = u32::try_from(flood_bits.0)
             .map_err(|_| out_of_range(py, "`flood_bits`", flood_bits.0, "use 1 to 118 bits"))?;
-        let translate = |error| raise(py, error);
-        let values = with_progress(py, progress, "decrypt", translate, |tick| {
-            self.key.decrypt_to_share_with_progress(data, bits, HonestEvaluator, tick)
+        let values = running(py, progress, "decrypt", |progress| {
+            let key = self.key.clone().with_progress(progress.clone());
+            key.decrypt_to_share(data, bits, HonestEvaluator)
         })?;
         ciphertext.transposed(to_numpy(py, values, data.shape())?)
     }
@@ -176,9 +171,8 @@ impl PySecretKey {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyEvaluationKeys> {
         let needs = &needs.get().needs;
-        let translate = |error| raise(py, error);
-        let keys = with_progress(py, progress, "evaluation keys", translate, |tick| {
-            self.key.evaluation_keys_with_progress(needs, tick)
+        let keys = running(py, progress, "evaluation keys", |progress| {
+            self.key.clone().with_progress(progress.clone()).evaluation_keys(needs)
         })?;
         Ok(PyEvaluationKeys::new(Arc::new(keys), self.params.clone_ref(py)))
     }
@@ -229,7 +223,7 @@ impl PySecretKey {
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
         let replaced = if overwrite { Replaced::Anything } else { Replaced::Nothing };
-        detached(py, || Ok(self.key.save_as(&path, replaced, None)?))
+        detached(py, || Ok(self.key.save_as(&path, replaced, &Progress::none())?))
     }
 
     #[staticmethod]

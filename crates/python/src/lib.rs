@@ -16,11 +16,11 @@ mod authentication;
 mod bootstrap;
 mod ciphertext;
 mod command;
-mod conversions;
 mod encryption;
 mod errors;
 mod evaluation_keys;
 mod files;
+mod functions;
 mod inbox;
 mod keys;
 mod layout;
@@ -47,7 +47,6 @@ mod text;
 mod trace;
 mod transcipher;
 mod trusted;
-mod values;
 
 #[pymodule]
 mod _native {
@@ -65,6 +64,10 @@ mod _native {
     use crate::evaluation_keys::PyEvaluationKeys;
     #[pymodule_export]
     use crate::files::{from_bytes, inspect, load};
+    #[pymodule_export]
+    use crate::functions::{
+        absolute, maximum, minimum, norm, relu, root_of_squares, sign, smooth, softmax, std,
+    };
     #[pymodule_export]
     use crate::inbox::{PyBatch, PyInbox};
     #[pymodule_export]

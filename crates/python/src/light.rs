@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_ckks::SecretName;
 use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
+use clathrate_ckks::{CkksError, SecretName};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,12 +12,12 @@ use pyo3::types::PyBytes;
 use crate::arrays::array;
 use crate::authentication::PyAuthenticationKey;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{exception, raise, raise_for_array};
+use crate::errors::{exception, raise};
 use crate::keys::PySecretKey;
 use crate::numbers::{Real, Whole, Wholes};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
-use crate::run::{detached, detached_with};
+use crate::run::{computing_with, detached};
 use crate::samples::PySamplesPlan;
 use crate::saving::replaced;
 
@@ -130,8 +130,8 @@ impl PyLightClient {
             return Err(PyTypeError::new_err("a light client encrypts real numbers"));
         };
         let counter = counter.map(|counter| counter_of(py, counter)).transpose()?;
-        let translate = |error| raise_for_array(py, error, &array.shape);
-        let message = detached_with(py, translate, || {
+        let translate = |error: CkksError| raise(py, error.in_shape(&array.shape));
+        let message = computing_with(py, translate, |_| {
             self.with(|client| match counter {
                 Some(counter) => client.encrypt_at(counter, values),
                 None => client.encrypt(values),
@@ -213,8 +213,7 @@ impl PyReceiver {
         PyCiphertext::new(py, samples, &self.params)
     }
     fn reply<'py>(&self, py: Python<'py>, ciphertext: &PyCiphertext) -> PyResult<Bound<'py, PyBytes>> {
-        let data = ciphertext.data.clone();
-        let bytes = detached(py, || self.receiver.reply(&data))?;
+        let bytes = detached(py, || self.receiver.reply(ciphertext.data()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 }

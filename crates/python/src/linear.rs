@@ -17,7 +17,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
 use crate::paths::FilePath;
-use crate::run::{detached, file_bytes, watch};
+use crate::run::{detached, file_bytes, transferring};
 use crate::saving::{save, to_array, to_bytes};
 use crate::trusted::options_of;
 
@@ -57,9 +57,9 @@ impl PyLinearTransform {
 
     fn __call__<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = row.cast::<PyCiphertext>() {
-            let image = ciphertext
-                .get()
-                .map_settled(py, |evaluator, x| evaluator.evaluate_linear(x, &self.transform))?;
+            let image = ciphertext.get().compute(py, |x| {
+                x.map_settled(|evaluator, x| evaluator.evaluate_linear(x, &self.transform))
+            })?;
             return Ok(Bound::new(py, image)?.into_any());
         }
         let array = array(row)?;
@@ -155,7 +155,7 @@ pub struct PyLinearTransformPlan {
 #[pymethods]
 impl PyLinearTransformPlan {
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
-        ciphertext.map_settled(py, |evaluator, x| evaluator.run_linear(x, &self.plan))
+        ciphertext.compute(py, |x| x.map_settled(|evaluator, x| evaluator.run_linear(x, &self.plan)))
     }
 
     #[getter]
@@ -211,14 +211,11 @@ impl PyLinearTransformPlan {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
-        let read = || {
-            LinearTransformPlan::from_reader(
-                &FileReader::open_with(&path, options_of(trusted_map))?
-                    .watched_by(watch("loading", file_bytes(&path))),
-                &params.params,
-            )
-        };
-        Ok(Self { plan: Arc::new(detached(py, read)?) })
+        let plan = transferring(py, "loading", file_bytes(&path), |progress| {
+            let reader = FileReader::open_with(&path, options_of(trusted_map))?;
+            LinearTransformPlan::from_reader(&reader.with_progress(progress.clone()), &params.params)
+        })?;
+        Ok(Self { plan: Arc::new(plan) })
     }
 
     fn __repr__(&self) -> String {

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
-use crate::run::{detached, with_progress};
+use crate::run::{detached, running};
 
 #[pyfunction]
 pub fn tune(
@@ -24,19 +24,13 @@ pub fn tune(
         let kernels = runtime.kernels()?;
         Ok((runtime, kernels))
     })?;
-    with_progress(
-        py,
-        progress,
-        "tune",
-        |error| raise(py, error),
-        |tick| {
-            if !dry_run {
-                profile::place_to_store(&kernels)?;
-            }
-            let measured = runtime.measure(tick)?;
-            if dry_run { Ok(None) } else { profile::store(&kernels, &measured).map(Some) }
-        },
-    )
+    running(py, progress, "tune", |progress| {
+        if !dry_run {
+            profile::place_to_store(&kernels)?;
+        }
+        let measured = runtime.measure(progress)?;
+        if dry_run { Ok(None) } else { profile::store(&kernels, &measured).map(Some) }
+    })
 }
 
 #[pyfunction]

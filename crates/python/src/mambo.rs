@@ -11,12 +11,12 @@ use pyo3::types::PyDict;
 
 use crate::arrays::matrix;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{out_of_range, raise};
+use crate::errors::out_of_range;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::{PyParams, size};
-use crate::run::{detached, interruptible, with_progress};
+use crate::run::{detached, running};
 
 #[pyclass(frozen, module = "clathrate._native", name = "MamboPlan")]
 pub struct PyMamboPlan {
@@ -183,9 +183,9 @@ impl PyMamboPlan {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyMamboMatrix> {
         let evaluator = Evaluator::with_keys(keys.keys.clone());
-        let translate = |error| raise(py, error);
-        let matrix =
-            with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
+        let matrix = running(py, progress, "prepare", |progress| {
+            self.plan.prepare(&evaluator.clone().with_progress(progress.clone()))
+        })?;
         Ok(PyMamboMatrix { matrix, evaluator })
     }
 
@@ -210,14 +210,12 @@ impl PyMamboMatrix {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
         // Keys that the array carries are for what comes next.
-        let evaluator =
-            if array.data.is_symbol() { array.evaluator() } else { interruptible(self.evaluator.clone()) };
-        let data = &*array.settled(py, &evaluator)?;
-        let translate = |error| raise(py, error);
-        let product = with_progress(py, progress, "matmul", translate, |tick| {
-            evaluator.mambo(&self.matrix, data, tick)
-        })?;
-        array.beside(py, product)
+        let own = Some(&self.evaluator).filter(|_| !array.data().is_symbol());
+        array.compute_long(py, ("matmul", progress), |x| {
+            let evaluator = own.map(|own| own.clone().with_progress(x.evaluator().progress().clone()));
+            let x = evaluator.map_or_else(|| x.clone(), |evaluator| x.with_evaluator(&evaluator));
+            x.map_settled(|evaluator, x| evaluator.mambo(&self.matrix, x))
+        })
     }
 
     fn __repr__(&self) -> String {
@@ -239,15 +237,13 @@ pub fn mambo(
     columns: Option<Whole>,
 ) -> PyResult<PyCiphertext> {
     let (values, rows, inner) = matrix(weights, &[])?;
-    let evaluator = array.evaluator();
-    let data = &*array.settled(py, &evaluator)?;
-    let params = data.params();
-    let columns = columns.map_or(Ok(params.slot_count()), |columns| columns.count(py, "`columns`"))?;
-    let product = detached(py, || {
-        let plan =
-            Arc::new(MamboPlan::new(params, (rows, inner, &values), columns, &MamboOptions::default())?);
-        let matrix = plan.prepare(&evaluator, &mut |_, _| true)?;
-        evaluator.mambo(&matrix, data, &mut |_, _| true)
-    })?;
-    array.beside(py, product)
+    let slots = array.data().params().slot_count();
+    let columns = columns.map_or(Ok(slots), |columns| columns.count(py, "`columns`"))?;
+    array.compute(py, |x| {
+        x.map_settled(|evaluator, x| {
+            let weights = (rows, inner, &values[..]);
+            let plan = Arc::new(MamboPlan::new(x.params(), weights, columns, &MamboOptions::default())?);
+            evaluator.mambo(&plan.prepare(evaluator)?, x)
+        })
+    })
 }

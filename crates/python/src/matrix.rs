@@ -12,14 +12,14 @@ use pyo3::types::PyDict;
 
 use crate::arrays::matrix;
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{exception, out_of_range, raise};
+use crate::errors::{exception, out_of_range};
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::layout::body_count;
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, file_bytes, watch, with_progress};
+use crate::run::{detached, file_bytes, running, transferring};
 use crate::saving::save;
 use crate::trusted::options_of;
 
@@ -191,9 +191,9 @@ impl PyMatrixPlan {
             || Evaluator::new(self.plan.params()),
             |keys| Evaluator::with_keys(keys.keys.clone()),
         );
-        let translate = |error| raise(py, error);
-        let matrix =
-            with_progress(py, progress, "prepare", translate, |tick| self.plan.prepare(&evaluator, tick))?;
+        let matrix = running(py, progress, "prepare", |progress| {
+            self.plan.prepare(&evaluator.clone().with_progress(progress.clone()))
+        })?;
         Ok(PyPreparedMatrix { matrix, evaluator: Some(evaluator) })
     }
 
@@ -248,14 +248,12 @@ impl PyPreparedMatrix {
         array: &PyCiphertext,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
-        let own = self.evaluator.as_ref().filter(|_| !array.has_keys() && !array.data.is_symbol());
-        let evaluator = own.cloned().unwrap_or_else(|| array.evaluator());
-        let data = &*array.settled(py, &evaluator)?;
-        let translate = |error| raise(py, error);
-        let product = with_progress(py, progress, "matmul", translate, |tick| {
-            evaluator.multiply_planned(&self.matrix, data, tick)
-        })?;
-        array.beside(py, product)
+        let own = self.evaluator.as_ref().filter(|_| !array.has_keys());
+        array.compute_long(py, ("matmul", progress), |x| {
+            let evaluator = own.map(|own| own.clone().with_progress(x.evaluator().progress().clone()));
+            let x = evaluator.map_or_else(|| x.clone(), |evaluator| x.with_evaluator(&evaluator));
+            x.map_settled(|evaluator, x| evaluator.multiply_planned(&self.matrix, x))
+        })
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
@@ -273,14 +271,10 @@ impl PyPreparedMatrix {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: &PyParams, trusted_map: bool) -> PyResult<Self> {
-        let read = || {
-            PreparedMatrix::from_reader(
-                &FileReader::open_with(&path, options_of(trusted_map))?
-                    .watched_by(watch("loading", file_bytes(&path))),
-                &params.params,
-            )
-        };
-        detached(py, || Self::new(read()?))
+        transferring(py, "loading", file_bytes(&path), |progress| {
+            let reader = FileReader::open_with(&path, options_of(trusted_map))?;
+            Self::new(PreparedMatrix::from_reader(&reader.with_progress(progress.clone()), &params.params)?)
+        })
     }
 
     fn __matmul__(&self, py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {

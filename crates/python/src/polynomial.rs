@@ -83,11 +83,7 @@ impl PyPolynomial {
 
     fn __call__<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
-            let in_slots = ciphertext.get().brought_to_slots(py, ciphertext.get())?;
-            let operand = in_slots.as_ref().unwrap_or_else(|| ciphertext.get());
-            let result = operand
-                .cleared(py)?
-                .map_settled(py, |evaluator, x| evaluator.evaluate_polynomial(x, &self.polynomial))?;
+            let result = ciphertext.get().compute(py, |x| x.polynomial(&self.polynomial))?;
             return Ok(Bound::new(py, result)?.into_any());
         }
         let array = array(x)?;
@@ -189,15 +185,7 @@ pub struct PyPolynomialPlan {
 #[pymethods]
 impl PyPolynomialPlan {
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
-        // What is in the padding could be far outside the domain. At the plan's own level there is none to
-        // clear it.
-        let settled = ciphertext.settled(py, &ciphertext.evaluator())?;
-        let cleared =
-            if settled.level() > self.plan.input_level() { Some(ciphertext.cleared(py)?) } else { None };
-        cleared
-            .as_ref()
-            .unwrap_or(ciphertext)
-            .map_settled(py, |evaluator, x| evaluator.run_polynomial(x, &self.plan))
+        ciphertext.compute(py, |x| x.planned_polynomial(&self.plan))
     }
 
     fn explain(&self, py: Python<'_>) -> PyResult<(String, String)> {

@@ -11,12 +11,11 @@ use pyo3::types::PyBytes;
 use crate::arrays::{Array, array};
 use crate::ciphertext::PyCiphertext;
 use crate::encryption::options;
-use crate::errors::raise_for_array;
 use crate::layout::{LaneCount, Placing};
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{detached, with_progress};
+use crate::run::{detached, running};
 use crate::saving::{save, to_array, to_bytes};
 use crate::text::hex;
 
@@ -52,9 +51,9 @@ impl PyPublicKey {
                 .apply(py, options)?;
         let options = EncryptOptions { bound: Real::given(bound), ..options };
         let Array { values, shape, .. } = self::array(array)?;
-        let translate = |error| raise_for_array(py, error, &shape);
-        let ciphertext = with_progress(py, progress, "encrypt", translate, |tick| {
-            self.key.encrypt_array_with_progress(&values, &shape, options, tick)
+        let ciphertext = running(py, progress, "encrypt", |progress| {
+            let key = PublicKey::clone(&self.key).with_progress(progress.clone());
+            key.encrypt_array(&values, &shape, options)
         })?;
         PyCiphertext::new(py, ciphertext, &self.params)
     }

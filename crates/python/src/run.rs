@@ -3,12 +3,10 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use clathrate_ckks::file::{FileError, Watch};
-use clathrate_ckks::keys::Progress;
-use clathrate_ckks::{CkksError, Evaluator};
+use clathrate_ckks::{CkksError, Event, Progress};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -17,95 +15,145 @@ use crate::errors::{internal, raise};
 /// How often a long call without a callback looks for signals (Ctrl-C).
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` with the lock released; its error or panic as an exception made by `translate`.
-pub fn detached_with<T: Send>(
-    py: Python<'_>,
-    translate: impl FnOnce(CkksError) -> PyErr,
-    work: impl FnOnce() -> Result<T, CkksError> + Send,
-) -> PyResult<T> {
+/// Runs `work` with the lock released; its error or panic as an exception.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, CkksError> + Send) -> PyResult<T> {
     match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
-        Ok(Ok(value)) => Ok(value),
-        // An interrupt, whose exception `interruptible` has left.
-        Ok(Err(CkksError::Cancelled | CkksError::File(FileError::Cancelled))) if PyErr::occurred(py) => {
-            Err(PyErr::fetch(py))
-        }
-        Ok(Err(error)) => Err(translate(error)),
+        Ok(result) => result.map_err(|error| raise(py, error)),
         Err(panic) => Err(internal(py, &*panic)),
     }
 }
 
-/// Runs `work` with the lock released.
-pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, CkksError> + Send) -> PyResult<T> {
-    detached_with(py, |error| raise(py, error), work)
+/// Runs an operation without a name with the lock released, and its error as an exception made by
+/// `translate`. Ctrl-C stops it; in the block of `clathrate.progress` it is shown where it has several steps.
+pub fn computing_with<T: Send>(
+    py: Python<'_>,
+    translate: impl FnOnce(CkksError) -> PyErr,
+    work: impl FnOnce(&Progress) -> Result<T, CkksError> + Send,
+) -> PyResult<T> {
+    let callback = if REPORTS.get() { Callback::none() } else { Callback::current(py, "computing")? };
+    Reports::new(callback, 1).run(py, translate, work)
 }
 
-/// The same evaluator, which stops at Ctrl-C and where the function of `clathrate.progress` says so, and
-/// shows the progress of long operations inside of it. An exception is then Python's current one.
-pub fn interruptible(evaluator: Evaluator) -> Evaluator {
-    let last = Mutex::new(Instant::now());
-    let shown = Python::attach(|py| {
-        Callback::current(py, "computing").unwrap_or_else(|error| {
-            error.write_unraisable(py, None);
-            Callback::none()
-        })
-    });
-    evaluator.interruptible(move |done, total| {
-        let reports = total > 1 && shown.call.is_some() && !REPORTS.get();
-        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-        if !reports && last.elapsed() < SIGNAL_INTERVAL {
-            return true;
-        }
-        *last = Instant::now();
-        let answer = |py: Python<'_>| {
-            if reports { shown.report(py, done, total) } else { py.check_signals().map(|()| true) }
-        };
-        Python::attach(|py| {
-            answer(py).unwrap_or_else(|error| {
-                error.restore(py);
-                false
-            })
-        })
-    })
+/// As [`computing_with`], with the core's errors.
+pub fn computing<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Progress) -> Result<T, CkksError> + Send,
+) -> PyResult<T> {
+    computing_with(py, |error| raise(py, error), work)
 }
 
-/// What stops reading and writing at Ctrl-C, whose exception is then Python's current one, and shows the
-/// progress of about `total` bytes in the block of `clathrate.progress`, in mebibytes.
-pub fn watch(description: &str, total: u64) -> Watch {
-    let total = (total >> 20) as usize;
-    let shown = Python::attach(|py| {
-        let current = if total > 1 && !REPORTS.get() {
-            Callback::current(py, description)
-        } else {
-            Ok(Callback::none())
+/// Runs a long operation, called `description`, with the lock released, and reports its steps to `progress`,
+/// or else to what `clathrate.progress` asks for.
+///
+/// A callback that returns `False` or raises stops the work: `CancelledError`, or the exception itself. So
+/// does Ctrl-C.
+pub fn running<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    description: &str,
+    work: impl FnOnce(&Progress) -> Result<T, CkksError> + Send,
+) -> PyResult<T> {
+    Reports::new(Callback::new(py, progress, description)?, 0).run(py, |error| raise(py, error), work)
+}
+
+/// Reads or writes about `total` bytes with the lock released, and shows progress in mebibytes in the block
+/// of `clathrate.progress`.
+pub fn transferring<T: Send>(
+    py: Python<'_>,
+    description: &str,
+    total: u64,
+    work: impl FnOnce(&Progress) -> Result<T, CkksError> + Send,
+) -> PyResult<T> {
+    let mebibytes = (total >> 20) as usize;
+    let shown = mebibytes > 1 && !REPORTS.get();
+    let callback = if shown { Callback::current(py, description)? } else { Callback::none() };
+    Reports { mebibytes, ..Reports::new(callback, 0) }.run(py, |error| raise(py, error), work)
+}
+
+/// Where the reports of one operation go.
+struct Reports {
+    callback: Callback,
+    /// Operations of more steps than these are shown.
+    more_than: usize,
+    /// What a transfer of bytes counts to.
+    mebibytes: usize,
+    state: Mutex<State>,
+}
+
+/// What changes while an operation runs.
+struct State {
+    /// When signals were looked for.
+    last: Instant,
+    /// The bytes that were read or written.
+    bytes: u64,
+    /// The exception that stopped the operation.
+    failure: Option<PyErr>,
+}
+
+impl Reports {
+    fn new(callback: Callback, more_than: usize) -> Self {
+        let state = Mutex::new(State { last: Instant::now(), bytes: 0, failure: None });
+        Self { callback, more_than, mebibytes: 0, state }
+    }
+
+    fn run<T: Send>(
+        self,
+        py: Python<'_>,
+        translate: impl FnOnce(CkksError) -> PyErr,
+        work: impl FnOnce(&Progress) -> Result<T, CkksError> + Send,
+    ) -> PyResult<T> {
+        let reports = Arc::new(self);
+        let receiver = reports.clone();
+        let progress = Progress::new(move |event| receiver.go_on(event));
+        let result = match py.detach(|| catch_unwind(AssertUnwindSafe(|| work(&progress)))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(translate(error)),
+            Err(panic) => Err(internal(py, &*panic)),
         };
-        current.unwrap_or_else(|error| {
-            error.write_unraisable(py, None);
-            Callback::none()
-        })
-    });
-    let state = Mutex::new((Instant::now(), 0u64));
-    Watch::new(move |bytes| {
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.1 += bytes;
-        if state.0.elapsed() < SIGNAL_INTERVAL {
-            return true;
+        let failure = reports.state().failure.take();
+        let closed = reports.callback.close(py);
+        match failure {
+            Some(error) => Err(error),
+            None => result.and_then(|value| closed.map(|()| value)),
         }
-        state.0 = Instant::now();
-        let done = ((state.1 >> 20) as usize).min(total);
-        let answer = |py: Python<'_>| {
-            if shown.call.is_some() {
-                shown.report(py, done, total)
-            } else {
-                py.check_signals().map(|()| true)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the operation that reports `event` continues.
+    fn go_on(&self, event: Event<'_>) -> bool {
+        let mut state = self.state();
+        if state.failure.is_some() {
+            return false;
+        }
+        let shown = self.callback.call.is_some();
+        let steps = match event {
+            Event::Steps { done, total } if shown && total > self.more_than => Some((done, total)),
+            Event::Bytes(bytes) => {
+                state.bytes += bytes;
+                None
             }
+            _ => None,
         };
-        Python::attach(|py| {
-            answer(py).unwrap_or_else(|error| {
-                error.restore(py);
-                false
-            })
+        if steps.is_none() && state.last.elapsed() < SIGNAL_INTERVAL {
+            return true;
+        }
+        state.last = Instant::now();
+        let transferred = || (((state.bytes >> 20) as usize).min(self.mebibytes), self.mebibytes);
+        let steps = steps.or_else(|| (shown && self.mebibytes > 0).then(transferred));
+        // The callback may wait for another thread that reports, too.
+        drop(state);
+        let answer = Python::attach(|py| match steps {
+            Some((done, total)) => self.callback.report(py, done, total),
+            None => py.check_signals().map(|()| true),
+        });
+        answer.unwrap_or_else(|error| {
+            self.state().failure = Some(error);
+            false
         })
-    })
+    }
 }
 
 /// The bytes of the file at `path`; 0 where it has none to count, such as a pipe.
@@ -114,7 +162,7 @@ pub fn file_bytes(path: &Path) -> u64 {
 }
 
 thread_local! {
-    /// Whether a call reports its progress, or a report runs, so that operations within do not.
+    /// Whether a report runs, so that operations within it are not reported.
     static REPORTS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -191,58 +239,10 @@ impl Callback {
         Ok(!answer.extract::<bool>().is_ok_and(|go_on| !go_on))
     }
 
-    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
-        if let (true, Some(call)) = (self.bar, self.call.take()) {
-            call.bind(py).call_method0("close")?;
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.call {
+            Some(call) if self.bar => call.bind(py).call_method0("close").map(drop),
+            _ => Ok(()),
         }
-        Ok(())
-    }
-}
-
-impl Drop for Callback {
-    fn drop(&mut self) {
-        if self.bar && self.call.is_some() {
-            Python::attach(|py| self.close(py).unwrap_or_else(|error| error.write_unraisable(py, None)));
-        }
-    }
-}
-
-/// Runs `work` with the lock released and a progress function that reports to `progress` and notices Ctrl-C.
-///
-/// A callback that returns `False` or raises stops the work: `CancelledError`, or the exception itself.
-pub fn with_progress<T: Send>(
-    py: Python<'_>,
-    progress: Option<&Bound<'_, PyAny>>,
-    description: &str,
-    translate: impl FnOnce(CkksError) -> PyErr,
-    work: impl FnOnce(Progress<'_>) -> Result<T, CkksError> + Send,
-) -> PyResult<T> {
-    let mut callback = Callback::new(py, progress, description)?;
-    let within = callback.call.is_some().then(Reporting::begin);
-    let mut failure: Option<PyErr> = None;
-    let mut last = Instant::now();
-    let result = detached_with(py, translate, || {
-        work(&mut |done, total| {
-            if failure.is_some() {
-                return false;
-            }
-            if callback.call.is_none() && last.elapsed() < SIGNAL_INTERVAL {
-                return true;
-            }
-            last = Instant::now();
-            match Python::attach(|py| callback.report(py, done, total)) {
-                Ok(go_on) => go_on,
-                Err(error) => {
-                    failure = Some(error);
-                    false
-                }
-            }
-        })
-    });
-    drop(within);
-    let closed = callback.close(py);
-    match failure {
-        Some(error) => Err(error),
-        None => result.and_then(|value| closed.map(|()| value)),
     }
 }

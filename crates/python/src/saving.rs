@@ -1,12 +1,12 @@
 //! Files of objects, and the same bytes in memory.
 
-use clathrate_ckks::file::{Replaced, Stored};
+use clathrate_ckks::file::{FileWriter, Replaced, Stored};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::paths::FilePath;
-use crate::run::{detached, watch};
+use crate::run::transferring;
 
 /// What a file that is no secret key may take the place of.
 pub fn replaced(overwrite: bool) -> Replaced {
@@ -25,7 +25,9 @@ pub fn save(
     overwrite: bool,
     bytes: usize,
 ) -> PyResult<u64> {
-    detached(py, || Ok(stored.save_as(path, replaced(overwrite), Some(watch("saving", bytes as u64)))?))
+    transferring(py, "saving", bytes as u64, |progress| {
+        Ok(stored.save_as(path, replaced(overwrite), progress)?)
+    })
 }
 
 /// The bytes that [`save`] would write.
@@ -33,7 +35,12 @@ pub fn save(
 /// # Errors
 /// Those of a signal or a progress function, and of memory.
 fn file_bytes_of(py: Python<'_>, stored: &(impl Stored + Sync), bytes: usize) -> PyResult<Vec<u8>> {
-    detached(py, || Ok(stored.to_file_bytes_watched(watch("to_bytes", bytes as u64))?))
+    transferring(py, "to_bytes", bytes as u64, |progress| {
+        let writer = stored.write_with(|label, metadata| {
+            Ok(FileWriter::in_memory(label, metadata)?.with_progress(progress.clone()))
+        })?;
+        Ok(writer.finish()?)
+    })
 }
 
 /// [`file_bytes_of`] as Python's `bytes`, which every program takes, at the cost of a copy.

@@ -71,7 +71,7 @@ impl PyRecorder {
             })
             .and_then(|symbol| self.evaluator.take_symbol(symbol, Real::given(bound)))
             .map_err(|error| raise(py, error))?;
-        Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
+        Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), &self.evaluator))
     }
 
     fn symbol_of(
@@ -93,7 +93,7 @@ impl PyRecorder {
             Ciphertext::symbol_with(&self.params.get().params, &shape, layout, secret, Level(level), scale)
                 .and_then(|symbol| self.evaluator.take_symbol_of(symbol, estimate))
                 .map_err(|error| raise(py, error))?;
-        Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), self.evaluator.clone()))
+        Ok(PyCiphertext::symbol(symbol, self.params.clone_ref(py), &self.evaluator))
     }
 
     fn needs(&self) -> PyNeeds {

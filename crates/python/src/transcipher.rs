@@ -2,21 +2,21 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_ckks::Evaluator;
 use clathrate_ckks::circuits::samples::SamplesPlan;
 use clathrate_ckks::circuits::transcipher::PreparedSamples;
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::light::Receiver;
+use clathrate_ckks::{Evaluator, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::ciphertext::PyCiphertext;
-use crate::errors::{out_of_range, raise_for_key};
+use crate::errors::out_of_range;
 use crate::evaluation_keys::PyEvaluationKeys;
 use crate::light::{PyReceiver, counter_of};
 use crate::numbers::Whole;
 use crate::paths::FilePath;
-use crate::run::{detached, detached_with};
+use crate::run::{computing, detached};
 use crate::samples::PySamplesPlan;
 use crate::saving::replaced;
 
@@ -27,9 +27,6 @@ pub struct PyPreparedSamples {
     receiver: Receiver,
     keys: Py<PyEvaluationKeys>,
 }
-
-/// The hint of an error of missing keys.
-const NEEDS: &str = "plan.needs";
 
 impl PyPreparedSamples {
     fn with<T>(&self, work: impl FnOnce(&mut PreparedSamples) -> T) -> T {
@@ -59,9 +56,9 @@ impl PyPreparedSamples {
             .ok_or_else(|| out_of_range(py, "`first`", start, "use counters of 64 bits"))?;
         let (evaluator, receiver, plan) =
             (Evaluator::with_keys(keys.get().keys.clone()), receiver.receiver.clone(), plan.plan.clone());
-        let translate = |error| raise_for_key(py, error, NEEDS);
-        let prepared =
-            detached_with(py, translate, || evaluator.prepare_samples(&receiver, start..end, &plan))?;
+        let prepared = computing(py, |progress| {
+            evaluator.with_progress(progress.clone()).prepare_samples(&receiver, start..end, &plan)
+        })?;
         Ok(Self { prepared: Mutex::new(prepared), plan, receiver, keys })
     }
 
@@ -84,19 +81,20 @@ impl PyPreparedSamples {
         let messages: Vec<&[u8]> = messages.iter().map(|message| message.as_bytes()).collect();
         let keys = self.keys.get();
         let evaluator = Evaluator::with_keys(keys.keys.clone());
-        let translate = |error| raise_for_key(py, error, NEEDS);
-        let work = || {
+        let x = computing(py, |progress| {
+            let evaluator = evaluator.with_progress(progress.clone());
             self.with(|prepared| {
                 evaluator.bootstrap_prepared(prepared, &self.receiver, &messages, &self.plan)
             })
-        };
-        let x = detached_with(py, translate, work)?;
+        })?;
         Bound::new(py, PyCiphertext::new(py, x, &keys.params)?)?
             .call_method1("with_keys", (self.keys.clone_ref(py), py.None()))
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
-        detached(py, || Ok(self.with(|prepared| prepared.save_as(&path, replaced(overwrite), None))?))
+        let save =
+            |prepared: &mut PreparedSamples| prepared.save_as(&path, replaced(overwrite), &Progress::none());
+        detached(py, || Ok(self.with(save)?))
     }
 
     #[staticmethod]

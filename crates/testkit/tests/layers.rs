@@ -86,10 +86,11 @@ const CRATES: [Layers; 4] = [
     Layers {
         name: "ckks",
         order: &[
+            "progress",
             "file",
             "shape",
+            "names",
             "error",
-            "progress",
             "key_id",
             "embedding",
             "tune",
@@ -101,6 +102,8 @@ const CRATES: [Layers; 4] = [
             "outside",
             "evaluation",
             "circuits",
+            "encrypted_array",
+            "functions",
             "store",
             "prelude",
         ],

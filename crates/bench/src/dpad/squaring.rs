@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::{
-    Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey,
+    Ciphertext, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Progress, Runtime, SecretKey,
 };
 use clathrate_lattice::Level;
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ fn under(
     announce(timer, &label, peak);
     let owner = SecretKey::generate(params)?;
     let evaluation = Arc::new(owner.evaluation_keys(&needs)?);
-    evaluation.derive(None)?;
+    evaluation.derive(None, &Progress::none())?;
     let evaluator = Evaluator::with_keys(evaluation.clone());
     let values = numbers(params.slot_count());
     let x = encrypt(&owner, &values)?;

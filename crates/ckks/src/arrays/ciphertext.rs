@@ -9,10 +9,10 @@ use clathrate_lattice::{Bundle, Eval, Level};
 use super::estimate::Estimate;
 use super::layout::{Encoding, Layout, Order, Padding};
 use super::memory::{Footprint, check_free};
-use super::secret::SecretName;
 use crate::embedding::{encoding_errors, is_fine, mask_error};
 use crate::error::CkksError;
 use crate::key_id::KeyId;
+use crate::names::SecretName;
 use crate::parameters::{Params, Runtime};
 
 /// Before an operation makes another array of at least this size, the free memory is checked.

@@ -7,11 +7,10 @@ pub mod estimate;
 pub mod layout;
 pub mod memory;
 pub mod places;
-pub mod secret;
 
+pub use crate::names::SecretName;
 pub use ciphertext::Ciphertext;
 pub use comparison::Comparison;
 pub use estimate::Estimate;
 pub use layout::{BodyAxis, Encoding, Layout, Order, Padding};
 pub use places::{Entry, Part, Place};
-pub use secret::SecretName;

@@ -15,7 +15,6 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{LevelsNeeded, PlainMatrix, Refreshing};
 use crate::parameters::{Params, StageLevels};
-use crate::progress::Progress;
 
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; `None` if
 /// there is no plan.
@@ -73,8 +72,9 @@ impl Evaluator {
     /// The same evaluator with automatic bootstraps: of operands of products, polynomials and linear
     /// transforms whose rescaled results would be below `lowest`, by default the lowest level of the
     /// application. Products of plain matrices with rows that fill polynomials are computed inside the
-    /// bootstrap ([`Evaluator::multiply_plain_matrix`]). An array is not bootstrapped without the keys, under
-    /// another secret or rank, in coefficients, or at a scale that is not canonical and cannot be made so.
+    /// bootstrap ([`Evaluator::multiply_inside_bootstrap`]). An array is not bootstrapped without the keys,
+    /// under another secret or rank, in coefficients, or at a scale that is not canonical and cannot be made
+    /// so.
     ///
     /// A higher `lowest` bootstraps earlier, which saves time for an array that is used several times
     /// afterwards: an operand is bootstrapped at each use at too low a level. Compare the costs by dry runs
@@ -226,14 +226,13 @@ impl Refreshing for Automatic {
         evaluator: &Evaluator,
         x: &Ciphertext,
         weights: PlainMatrix<'_>,
-        progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError> {
         let Some(plan) = self.product_plan(evaluator, x, weights) else { return Ok(None) };
         let ([rows, _], [inner, columns]) = (plan.array_shapes().1, plan.array_shapes().0);
         let layout = *x.layout();
         let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
-        let matrix = plan.prepare(evaluator, &mut |_, _| true)?;
-        let fresh = evaluator.stage(stages::AUTOMATIC, || evaluator.mambo(&matrix, &whole, progress))?;
+        let matrix = plan.prepare(evaluator)?;
+        let fresh = evaluator.stage(stages::AUTOMATIC, || evaluator.mambo(&matrix, &whole))?;
         // Like other products it is not rescaled.
         let (level, params) = (fresh.level(), x.params());
         let scale = params.step_product(level) * params.scale(Level(level.0 - 1));

@@ -38,7 +38,7 @@ use crate::error::CkksError;
 use crate::evaluation::evaluator::{Evaluator, KeyQuery};
 use crate::keys::{Cost, Found, KeyLevel, KeyNeeds, Operation};
 use crate::parameters::Params;
-use crate::progress::Progress;
+use crate::progress;
 
 /// The operations' names in errors.
 const PRODUCT: &str = "a product of encrypted matrices";
@@ -165,18 +165,6 @@ impl Evaluator {
     /// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
     /// under one mask; [`CkksError::MissingKeys`].
     pub fn transposed(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.transposed_with_progress(x, &mut |_, _| true)
-    }
-
-    /// [`Evaluator::transposed`] with `progress`, which is called for each automorphism.
-    ///
-    /// # Errors
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::transposed`].
-    pub fn transposed_with_progress(
-        &self,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
         check_matrix(self, x, TRANSPOSITION)?;
         let apart;
         let x = if x.layout().lanes > 1 {
@@ -206,7 +194,7 @@ impl Evaluator {
             list_bytes(params, x.level(), 2 * (params.rank() + 1)),
             "use a set of a smaller degree",
         )?;
-        let mut ticks = Ticks { done: 0, total: width * blocks * params.degree(), progress };
+        let mut steps = self.progress().steps(width * blocks * params.degree());
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         for place in 0..width {
             let held = Held::new(&before, place);
@@ -218,14 +206,14 @@ impl Evaluator {
                     let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
                     rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
                 }
-                let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut ticks)?;
+                let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut steps)?;
                 for (column, polys) in held.columns.iter().zip(columns) {
                     bundles[after.bundle(*column, block, 0)] =
                         Some(Bundle::from_polys(polys, params.rank())?);
                 }
             }
         }
-        ticks.finish();
+        steps.finish()?;
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
         self.estimated_transposition(
             params,
@@ -247,20 +235,6 @@ impl Evaluator {
     /// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
     pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.multiply_transposed_with_progress(x, y, &mut |_, _| true)
-    }
-
-    /// [`Evaluator::multiply_transposed`] with `progress`, which is called for each block of products and
-    /// each automorphism.
-    ///
-    /// # Errors
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_transposed`].
-    pub fn multiply_transposed_with_progress(
-        &self,
-        x: &Ciphertext,
-        y: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
         check_matrix(self, x, PRODUCT)?;
         check_matrix(self, y, PRODUCT)?;
         if x.is_symbol() != y.is_symbol() {
@@ -333,7 +307,7 @@ impl Evaluator {
         };
         let rotations = across * (1 + rank) * target.degree();
         let total = along * (rotations + (0..across).map(of_rows).sum::<usize>());
-        let mut ticks = Ticks { done: 0, total, progress };
+        let mut steps = self.progress().steps(total);
         let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
         let (small, large) = (params.chain().ring(), target.chain().ring());
         let at = |z: &Ciphertext, width: usize, place: usize| {
@@ -349,13 +323,13 @@ impl Evaluator {
             let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
             for j in 0..along {
                 let terms =
-                    product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut ticks)?;
+                    product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut steps)?;
                 for (term, &row) in terms.iter().zip(&held.columns) {
                     bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
                 }
             }
         }
-        ticks.finish();
+        steps.finish()?;
         let bundles: Option<Vec<_>> = bundles.into_iter().collect();
         self.estimated_product(
             &target,
@@ -445,24 +419,6 @@ fn list_bytes(params: &Params, level: Level, polys: usize) -> usize {
     params.degree() * params.degree() * params.chain().basis(level).len() * 8 * polys
 }
 
-/// Counts steps for a progress callback.
-struct Ticks<'p> {
-    done: usize,
-    total: usize,
-    progress: Progress<'p>,
-}
-
-impl Ticks<'_> {
-    fn finish(self) {
-        (self.progress)(self.total, self.total);
-    }
-
-    fn next(&mut self) -> bool {
-        self.done += 1;
-        (self.progress)(self.done - 1, self.total)
-    }
-}
-
 /// Refuses arrays that are not matrices of real coefficients under the main secret.
 fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     evaluator.check(x)?;
@@ -492,10 +448,11 @@ fn transposed(
     rows: Vec<Option<Polys<Eval>>>,
     wanted: &[usize],
     rank: usize,
-    ticks: &mut Ticks<'_>,
+    steps: &mut progress::Steps<'_>,
 ) -> Result<Vec<Polys<Eval>>, CkksError> {
     transpose(rows, wanted, &mut |by, polys| {
-        if ticks.next() { transposer.apply(by, polys, rank) } else { Err(CkksError::Cancelled) }
+        steps.begin()?;
+        transposer.apply(by, polys, rank)
     })
 }
 
@@ -505,19 +462,19 @@ fn product_terms(
     transposer: &Transposer<'_>,
     (x, rows): (&[Bundle<Eval>], &[usize]),
     (y, gap): (&[Bundle<Eval>], usize),
-    ticks: &mut Ticks<'_>,
+    steps: &mut progress::Steps<'_>,
 ) -> Result<Vec<Tensor>, CkksError> {
     let (rank, degree) = (x[0].rank(), x[0].ring().degree());
     let products = |left: &[PolyRef<'_, Coeff>],
                     positions: &[usize],
                     right: &[PolysRef<'_, Eval>],
-                    ticks: &mut Ticks<'_>| {
-        outer_products(left, positions, right, &mut || ticks.next())?.ok_or(CkksError::Cancelled)
+                    steps: &mut progress::Steps<'_>| {
+        outer_products(left, positions, right, &mut || steps.begin().is_ok())?.ok_or(CkksError::Cancelled)
     };
     let bodies: Vec<Poly<Coeff>> = x.iter().map(|bundle| bundle.bodies().at(0).to_coeff()).collect();
     let bodies: Vec<PolyRef<'_, Coeff>> = bodies.iter().map(Poly::view).collect();
     // B^T D and B^T C: rows of the result that are ciphertexts already.
-    let direct = products(&bodies, rows, &y.iter().map(Bundle::view).collect::<Vec<_>>(), ticks)?;
+    let direct = products(&bodies, rows, &y.iter().map(Bundle::view).collect::<Vec<_>>(), steps)?;
     drop(bodies);
     let masks: Vec<PolysRef<'_, Eval>> = x.iter().map(Bundle::mask).collect();
     // Column j is the mask, with body 0, of what the secret multiplies from the left: all columns of C_l^T A
@@ -529,11 +486,11 @@ fn product_terms(
         let left: Vec<Poly<Coeff>> = y.iter().map(|bundle| bundle.view().at(poly).to_coeff()).collect();
         let left: Vec<PolyRef<'_, Coeff>> = left.iter().map(Poly::view).collect();
         let positions = if poly == rank { &own } else { &all };
-        let columns = products(&left, positions, &masks, ticks)?;
+        let columns = products(&left, positions, &masks, steps)?;
         drop(left);
         let mut inputs: Vec<Option<Polys<Eval>>> = (0..degree).map(|_| None).collect();
         positions.iter().zip(columns).for_each(|(&position, column)| inputs[position] = Some(column));
-        columns_of.push(transposed(transposer, inputs, rows, rank, ticks)?);
+        columns_of.push(transposed(transposer, inputs, rows, rank, steps)?);
     }
     direct.into_iter().enumerate().map(|(row, direct)| tensor(&direct, &columns_of, row, rank)).collect()
 }

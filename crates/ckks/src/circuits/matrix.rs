@@ -29,7 +29,6 @@ use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, LevelsNeeded};
 use crate::keys::{Operation, Switch};
 use crate::parameters::Params;
-use crate::progress::Progress;
 
 /// Maximum bits of a scaled weight, which exact products take as an entry.
 const WEIGHT_LIMIT_BITS: f64 = 51.0;
@@ -81,7 +80,7 @@ impl Weights {
             });
         }
         if let Some(index) = values.iter().position(|v| !v.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: values[index] });
+            return Err(CkksError::NotFinite { index, value: values[index], shape: None });
         }
         if !(scale.is_finite() && scale >= 1.0) {
             let remedy = "use a finite scale of at least 1".to_owned();
@@ -246,31 +245,6 @@ impl Evaluator {
         Ok(weights)
     }
 
-    /// `W @ x` for a matrix of real numbers (rows, columns, row-major numbers), encoded by
-    /// [`Evaluator::encode_weights`]; not rescaled.
-    ///
-    /// If this evaluator bootstraps automatically ([`Evaluator::bootstrapping`]) and `x` is in slots without
-    /// a free level, the product is computed inside the bootstrap ([`Evaluator::multiply_inside_bootstrap`])
-    /// or after it. `progress` is called with the number of finished steps and their total, for the product
-    /// and a bootstrap around it.
-    ///
-    /// # Errors
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::encode_weights`], [`Evaluator::multiply_matrix`] and
-    /// [`Evaluator::mambo`]. Operands are checked before a bootstrap.
-    pub fn multiply_plain_matrix(
-        &self,
-        (rows, inner, values): (usize, usize, &[f64]),
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
-        if let Some(product) = self.multiply_inside_bootstrap((rows, inner, values), x, progress)? {
-            return Ok(product);
-        }
-        self.check_plain_matrix((rows, inner, values), x)?;
-        let x = self.refreshed(x, LevelsNeeded::Depth(1))?;
-        self.multiply_matrix_with_progress(&self.encode_weights(rows, inner, values, &x)?, &x, progress)
-    }
-
     /// `W @ x` computed inside a bootstrap, not rescaled; `None` unless this evaluator bootstraps
     /// automatically, rows of `x` fill polynomials, no level is free, it has the keys, the product is in the
     /// range of a bootstrap (the sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry
@@ -279,15 +253,13 @@ impl Evaluator {
         &self,
         weights: (usize, usize, &[f64]),
         x: &Ciphertext,
-        progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError> {
         self.check(x)?;
-        self.refresher().map_or(Ok(None), |refresher| {
-            refresher.product(&self.without_bootstrapping(), x, weights, progress)
-        })
+        self.refresher()
+            .map_or(Ok(None), |refresher| refresher.product(&self.without_bootstrapping(), x, weights))
     }
 
-    /// Refuses operands that [`Evaluator::multiply_plain_matrix`] could not multiply after a bootstrap.
+    /// Refuses weights that the bootstrapped array could not be multiplied with.
     /// Checks nothing if there is no bootstrap, because the product then fails early.
     pub fn check_plain_matrix(
         &self,
@@ -314,16 +286,14 @@ impl Evaluator {
         Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
     }
 
-    /// How [`Evaluator::multiply_plain_matrix`] computes `W @ x`, and why.
-    pub fn explain_plain_matrix(
+    /// How [`Evaluator::multiply_inside_bootstrap`] computes `W @ x`; `None` if it does not.
+    pub(crate) fn explain_inside_bootstrap(
         &self,
         weights: (usize, usize, &[f64]),
         x: &Ciphertext,
-    ) -> Result<String, CkksError> {
-        let fused = self
-            .refresher()
-            .map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))?;
-        fused.map_or_else(|| self.explain_refreshed_matrix(weights, x), Ok)
+    ) -> Result<Option<String>, CkksError> {
+        self.refresher()
+            .map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))
     }
 
     /// How a product that is not inside a bootstrap is computed: with the array, or with the bootstrapped
@@ -348,27 +318,14 @@ impl Evaluator {
     ///
     /// Shapes: `weights` rows x inner, result rows x columns, at `x`'s level with scale `x.scale *
     /// weights.scale`. Cost: `(k + m) * primes` exact modular products of `rows x inner` by `inner x degree`
-    /// for each of the `chunks / m` bundles of a row; memory beyond operands and result is bounded.
+    /// for each of the `chunks / m` bundles of a row, which are the steps of the operation; memory beyond
+    /// operands and result is bounded.
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`];
     /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] if numbers would wrap around;
     /// [`CkksError::SharedMask`] if rows share a mask and the keys to split it are missing.
     pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.multiply_matrix_with_progress(weights, x, &mut |_, _| true)
-    }
-
-    /// [`Evaluator::multiply_matrix`] with `progress`, which is called for each product of matrices modulo a
-    /// prime.
-    ///
-    /// # Errors
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_matrix`].
-    pub fn multiply_matrix_with_progress(
-        &self,
-        weights: &Weights,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
         self.params().check_related(x.params(), "the ciphertext")?;
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
@@ -443,12 +400,8 @@ impl Evaluator {
             words.saturating_mul(8),
             "multiply fewer rows of the matrix at a time",
         )?;
-        let total = polys * params.chain().basis(x.level()).len();
-        let mut done = 0;
-        let mut next = || {
-            done += 1;
-            progress(done - 1, total)
-        };
+        let mut steps = self.progress().steps(polys * params.chain().basis(x.level()).len());
+        let mut next = || steps.begin().is_ok();
         // columns[j] holds the bundle at position j of each row, in order.
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
@@ -457,7 +410,7 @@ impl Evaluator {
                 .ok_or(CkksError::Cancelled)?;
             columns.push(outputs.into_iter());
         }
-        progress(total, total);
+        steps.finish()?;
         let bundles = (0..weights.rows())
             .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())
             .collect();

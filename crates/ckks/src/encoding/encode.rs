@@ -75,7 +75,7 @@ pub(crate) fn encode_coefficients_below(
     if !coefficients.iter().fold(true, |finite, value| finite & value.is_finite()) {
         let (index, &value) =
             coefficients.iter().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, &f64::NAN));
-        return Err(CkksError::NotFinite { index, value });
+        return Err(CkksError::NotFinite { index, value, shape: None });
     }
     check_headroom(params, largest_magnitude(&coefficients), scale, level)?;
     if largest * scale <= PRODUCT_LIMIT {

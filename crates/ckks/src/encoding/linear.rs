@@ -96,7 +96,7 @@ impl LinearTransform {
                 );
             }
             if let Some(index) = diagonal.iter().position(|value| !value.is_finite()) {
-                return Err(CkksError::NotFinite { index, value: diagonal[index].norm() });
+                return Err(CkksError::NotFinite { index, value: diagonal[index].norm(), shape: None });
             }
             period = period.max(diagonal.len());
         }
@@ -107,7 +107,7 @@ impl LinearTransform {
                 sums.entry(shift.rem_euclid(slots as i64) as usize).or_insert_with(|| vec![ZERO; period]);
             sum.iter_mut().zip(diagonal.iter().cycle()).for_each(|(sum, value)| *sum += value);
             if let Some(index) = sum.iter().position(|value| !value.is_finite()) {
-                return Err(CkksError::NotFinite { index, value: sum[index].norm() });
+                return Err(CkksError::NotFinite { index, value: sum[index].norm(), shape: None });
             }
         }
         Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums, row_sum: 0.0 }.reduced())
@@ -149,7 +149,7 @@ impl LinearTransform {
             let index = j * columns + i;
             let value = values.get(index);
             if !value.is_finite() {
-                return Err(CkksError::NotFinite { index, value: value.norm() });
+                return Err(CkksError::NotFinite { index, value: value.norm(), shape: None });
             }
             if value != ZERO {
                 diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;

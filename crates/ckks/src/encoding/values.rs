@@ -183,6 +183,7 @@ impl ValuesRef<'_> {
     ///
     /// # Errors
     /// [`CkksError::NotFinite`].
+    #[inline(never)] // Tests know the one branch on numbers by the name of this function.
     pub fn check_finite(self) -> Result<(), CkksError> {
         // Reads all numbers before the first branch; the position is only searched for an error.
         let finite = match self {
@@ -201,7 +202,7 @@ impl ValuesRef<'_> {
                 .position(|v| !v.is_finite())
                 .map(|i| (i, if values[i].re.is_finite() { values[i].im } else { values[i].re })),
         };
-        bad.map_or(Ok(()), |(index, value)| Err(CkksError::NotFinite { index, value }))
+        bad.map_or(Ok(()), |(index, value)| Err(CkksError::NotFinite { index, value, shape: None }))
     }
 }
 
@@ -367,7 +368,7 @@ pub(crate) fn check_values(values: ValuesRef<'_>, shape: &[usize], layout: &Layo
             got: layout.encoding.name().to_owned(),
         });
     }
-    values.check_finite()
+    values.check_finite().map_err(|error| error.in_shape(shape))
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@ use clathrate_lattice::{Bundle, Eval};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName};
 
+/// The operation's name in errors.
+const PRODUCT: &str = "a product";
+
 impl HeldKey {
     /// Switches a bundle's mask with this key and applies the automorphism that belongs to the key.
     fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
@@ -47,7 +50,7 @@ impl Found<'_> {
                 let held = first(keys)?;
                 Ok(tensor.relinearise(held.switcher()?, held.key())?)
             }
-            Self::Nothing => Err(CkksError::NoRelinearisationKey),
+            Self::Nothing => Err(CkksError::Internal { operation: PRODUCT }),
         }
     }
 
@@ -61,11 +64,11 @@ impl Found<'_> {
                 let held = first(keys)?;
                 Ok(tensor.relinearise_rescale(held.switcher()?, held.key())?)
             }
-            Self::Nothing => Err(CkksError::NoRelinearisationKey),
+            Self::Nothing => Err(CkksError::Internal { operation: PRODUCT }),
         }
     }
 }
 
 fn first<'k>(keys: &[&'k HeldKey]) -> Result<&'k HeldKey, CkksError> {
-    keys.first().copied().ok_or(CkksError::NoRelinearisationKey)
+    keys.first().copied().ok_or(CkksError::Internal { operation: PRODUCT })
 }

@@ -372,7 +372,7 @@ impl Evaluator {
     pub fn multiply_scalar(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if !factor.is_finite() {
-            return Err(CkksError::NotFinite { index: 0, value: factor });
+            return Err(CkksError::NotFinite { index: 0, value: factor, shape: None });
         }
         let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
         let factor_scale = self.factor_scale_for(x, "a product with a real number")?;

@@ -100,7 +100,7 @@ impl Evaluator {
             self.check_pair(first, x, LINEAR_COMBINATION)?;
             check_room_at(x, level)?;
             if !(factor.re.is_finite() && factor.im.is_finite()) {
-                return Err(CkksError::NotFinite { index, value: factor.norm() });
+                return Err(CkksError::NotFinite { index, value: factor.norm(), shape: None });
             }
             let needed = (factor.norm() * scale / x.scale + 1.0).log2();
             if needed > FACTOR_BITS {
@@ -252,7 +252,7 @@ impl Evaluator {
         self.check(&x)?;
         check_slots(&x, CONSTANT)?;
         if !(number.re.is_finite() && number.im.is_finite()) {
-            return Err(CkksError::NotFinite { index: 0, value: number.norm() });
+            return Err(CkksError::NotFinite { index: 0, value: number.norm(), shape: None });
         }
         check_headroom(&x.params, number.norm(), x.scale, x.level)?;
         let (re, im) = integers(number * x.scale);
@@ -312,7 +312,7 @@ impl Evaluator {
         run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Ciphertext, CkksError> {
         if !x.is_symbol() {
-            let results = self.ticking(0..x.bundles.len()).map(|index| run(&x.part(index?)));
+            let results = self.steps_of(0..x.bundles.len()).map(|index| run(&x.part(index?)));
             let results = results.collect::<Result<Vec<_>, CkksError>>()?;
             // All parts have the same estimate.
             let estimate = results.last().map(|part| part.estimate.clone());

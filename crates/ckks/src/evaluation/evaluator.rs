@@ -12,7 +12,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
-use crate::progress::Progress;
+use crate::progress::{Event, Progress, Steps};
 
 /// Computes on ciphertexts of one parameter set; holds evaluation keys, never a secret.
 ///
@@ -37,12 +37,10 @@ use crate::progress::Progress;
 pub struct Evaluator {
     params: Params,
     keys: Keys,
-    /// Called with the name of each stage.
-    watch: Option<Watch>,
+    /// Receives the reports of operations, and cancels them.
+    progress: Progress,
     /// Bootstraps operands of operations that need levels.
     refresh: Option<Arc<dyn Refreshing>>,
-    /// Asked at every operation whether to continue.
-    beat: Option<Beat>,
 }
 
 /// The levels that an operation needs.
@@ -72,7 +70,6 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         evaluator: &Evaluator,
         x: &Ciphertext,
         weights: PlainMatrix<'_>,
-        progress: Progress<'_>,
     ) -> Result<Option<Ciphertext>, CkksError>;
 
     /// Describes how that product is computed.
@@ -86,34 +83,6 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
 
 /// Rows, columns, and the numbers in row-major order.
 pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
-
-/// A callback that decides at every operation, and at every bundle of it, whether to continue.
-#[derive(Clone)]
-struct Beat(Arc<dyn Fn(usize, usize) -> bool + Send + Sync>);
-
-impl std::fmt::Debug for Beat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Beat")
-    }
-}
-
-/// A callback that receives the name of a stage and returns whether to continue.
-#[derive(Clone)]
-struct Watch(Arc<dyn Fn(&str) -> bool + Send + Sync>);
-
-impl std::ops::Deref for Watch {
-    type Target = dyn Fn(&str) -> bool + Send + Sync;
-
-    fn deref(&self) -> &Self::Target {
-        &*self.0
-    }
-}
-
-impl std::fmt::Debug for Watch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Watch")
-    }
-}
 
 /// The source of an evaluator's keys.
 #[derive(Debug, Clone)]
@@ -202,18 +171,22 @@ impl<'q> KeyQuery<'q> {
 }
 
 impl Evaluator {
+    fn of(params: Params, keys: Keys) -> Self {
+        Self { params, keys, progress: Progress::none(), refresh: None }
+    }
+
     /// An evaluator without keys, for operations that need none. Products of ciphertexts and rotations need
     /// keys.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), keys: Keys::None, watch: None, refresh: None, beat: None }
+        Self::of(params.clone(), Keys::None)
     }
 
     /// An evaluator with `keys`.
     #[must_use]
     pub fn with_keys(keys: impl Into<Arc<EvaluationKeys>>) -> Self {
         let keys = keys.into();
-        Self { params: keys.params().clone(), keys: Keys::Held(keys), watch: None, refresh: None, beat: None }
+        Self::of(keys.params().clone(), Keys::Held(keys))
     }
 
     /// An evaluator for dry runs on symbols ([`Ciphertext::symbol`]). It checks shapes, levels and scales
@@ -221,13 +194,7 @@ impl Evaluator {
     /// would use. Clones share their recording.
     #[must_use]
     pub fn recording(params: &Params) -> Self {
-        Self {
-            params: params.clone(),
-            keys: Keys::Recorded(Arc::default()),
-            watch: None,
-            refresh: None,
-            beat: None,
-        }
+        Self::of(params.clone(), Keys::Recorded(Arc::default()))
     }
 
     /// [`Evaluator::recording`] for a computation whose keys will be made for `needs`. Costs and error bounds
@@ -236,13 +203,7 @@ impl Evaluator {
     #[must_use]
     pub fn recording_for(params: &Params, needs: KeyNeeds) -> Self {
         let recording = Arc::new(Mutex::new(Recording::made_for(needs)));
-        Self {
-            params: params.clone(),
-            keys: Keys::Recorded(recording),
-            watch: None,
-            refresh: None,
-            beat: None,
-        }
+        Self::of(params.clone(), Keys::Recorded(recording))
     }
 
     /// The recorded operations that need keys, each with the highest level at which it is used; empty if the
@@ -369,17 +330,13 @@ impl Evaluator {
         Ok(symbol.freshly(bound, variance, false))
     }
 
-    /// Runs a named stage of a circuit. A dry run records the cost under the name; on data, the callback of
-    /// [`Evaluator::watched`] first receives the name.
+    /// Runs a named stage of a circuit. A dry run records the cost under the name; before it
+    /// runs, the progress receives the name ([`Event::Stage`]).
     ///
     /// # Errors
-    /// [`CkksError::Cancelled`] if the callback returns `false`.
+    /// [`CkksError::Cancelled`] if the receiver of the progress says so.
     pub fn stage<T>(&self, name: &str, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
-        if let Some(watch) = &self.watch
-            && !watch(name)
-        {
-            return Err(CkksError::Cancelled);
-        }
+        self.progress.report(Event::Stage(name))?;
         self.enter_stage(name);
         let result = run();
         self.leave_stage();
@@ -401,42 +358,48 @@ impl Evaluator {
         }
     }
 
-    /// The same evaluator with a callback that receives the name of each stage before the stage runs and
-    /// cancels the computation by returning `false`.
+    /// The same evaluator, which reports to `progress`: every operation, the steps of long operations, and
+    /// the stages of circuits. A long operation of several ciphertexts counts them; a bootstrap counts
+    /// stages, and matrix products count what their documentation says.
     #[must_use]
-    pub fn watched(self, watch: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { watch: Some(Watch(Arc::new(watch))), ..self }
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
-    /// The same evaluator with a callback that may cancel the computation by returning `false`. It is called
-    /// at every operation, with (0, 1), and before every ciphertext and after the last of long operations,
-    /// with the number of finished ciphertexts and their total. Operations that consist of others also report
-    /// those.
+    /// Whether operations find keys, or record which they would use.
     #[must_use]
-    pub fn interruptible(self, go_on: impl Fn(usize, usize) -> bool + Send + Sync + 'static) -> Self {
-        Self { beat: Some(Beat(Arc::new(go_on))), ..self }
+    pub fn has_keys(&self) -> bool {
+        !matches!(self.keys, Keys::None)
     }
 
-    /// [`CkksError::Cancelled`] if the callback of [`Evaluator::interruptible`] returns `false`.
-    fn beat(&self, done: usize, total: usize) -> Result<(), CkksError> {
-        if self.beat.as_ref().is_some_and(|Beat(go_on)| !go_on(done, total)) {
-            Err(CkksError::Cancelled)
-        } else {
-            Ok(())
-        }
+    /// What this evaluator reports to.
+    #[must_use]
+    pub fn progress(&self) -> &Progress {
+        &self.progress
     }
 
-    /// The bundles of an operation. Before each bundle and after the last one, calls the callback of
-    /// [`Evaluator::interruptible`]; if it returns `false`, yields [`CkksError::Cancelled`] instead.
-    pub(crate) fn ticking<I: ExactSizeIterator>(
+    /// The same evaluator for a part of the operation `whole` ([`Steps::part`]).
+    pub(crate) fn for_part(
+        &self,
+        whole: &Steps<'_>,
+        place: impl Fn(usize, usize) -> (usize, usize) + Send + Sync + 'static,
+    ) -> Self {
+        self.clone().with_progress(whole.part(place))
+    }
+
+    /// The bundles of an operation as its steps. Yields [`CkksError::Cancelled`] in place of a bundle, or
+    /// after the last one, if the receiver of the progress says so.
+    pub(crate) fn steps_of<I: ExactSizeIterator>(
         &self,
         bundles: I,
     ) -> impl Iterator<Item = Result<I::Item, CkksError>> {
-        let (total, mut rest, mut ended) = (bundles.len(), bundles.enumerate(), false);
-        std::iter::from_fn(move || match rest.next() {
-            Some((done, bundle)) => Some(self.beat(done, total).map(|()| bundle)),
-            None if std::mem::replace(&mut ended, true) => None,
-            None => self.beat(total, total).err().map(Err),
+        let (mut steps, mut rest) = (Some(self.progress.steps(bundles.len())), bundles);
+        std::iter::from_fn(move || match (rest.next(), &mut steps) {
+            (Some(bundle), Some(steps)) => Some(steps.begin().map(|()| bundle).map_err(CkksError::from)),
+            (Some(bundle), None) => Some(Ok(bundle)),
+            (None, steps) => {
+                steps.take().and_then(|steps| steps.finish().err()).map(|error| Err(error.into()))
+            }
         })
     }
 
@@ -552,13 +515,13 @@ impl Evaluator {
     }
 
     /// Records the cost of an operation on a symbol as a whole. Every operation calls this once, so it also
-    /// calls the callback of [`Evaluator::interruptible`].
+    /// reports that the operation is at work.
     pub(crate) fn spend_once(
         &self,
         x: &Ciphertext,
         cost: impl FnOnce() -> Result<Cost, CkksError>,
     ) -> Result<(), CkksError> {
-        self.beat(0, 1)?;
+        self.progress.report(Event::Working)?;
         if let Keys::Recorded(recording) = &self.keys
             && x.is_symbol()
         {
@@ -633,7 +596,10 @@ impl Evaluator {
             return Err(CkksError::Symbol { operation });
         }
         x.key_id.check_same(y.key_id, "the right operand")?;
-        x.secret.check_same(y.secret, operation)?;
+        if x.secret != y.secret {
+            let (left, right) = (x.secret.to_string(), y.secret.to_string());
+            return Err(CkksError::DifferentSecrets { operation, left, right });
+        }
         if x.params != y.params {
             let (left, right) = (x.params.shape(), y.params.shape());
             let reason = format!(

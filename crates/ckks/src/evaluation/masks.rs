@@ -33,7 +33,7 @@ impl Evaluator {
     /// smaller, it takes several. A dry run takes one switch.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`]; [`CkksError::SecretWithoutKeys`] unless under the main secret;
+    /// [`CkksError::MissingKey`]; [`CkksError::SecretWithoutKeys`] unless under the main secret;
     /// [`CkksError::OutOfRange`] for a number of bodies; level errors.
     pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
         self.share_mask_along(x, bodies, None)
@@ -117,7 +117,7 @@ impl Evaluator {
     /// decomposition of the mask.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask);
+    /// [`CkksError::MissingKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask);
     /// [`CkksError::Conversion`] unless under the secret of several bodies; level errors.
     pub fn split_mask(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -185,7 +185,7 @@ impl Evaluator {
     /// The same array under another secret for the same number of bodies.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies;
+    /// [`CkksError::MissingKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies;
     /// [`CkksError::Conversion`] to or from the secret of the temporary rank or of a smaller ring, under
     /// which no arrays are stored; level errors.
     pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
@@ -212,7 +212,7 @@ impl Evaluator {
         let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
         let bundles = found
             .iter()
-            .flat_map(|found| self.ticking(x.bundles.iter()).map(|bundle| found.apply(bundle?)))
+            .flat_map(|found| self.steps_of(x.bundles.iter()).map(|bundle| found.apply(bundle?)))
             .collect::<Result<_, _>>()?;
         self.switched(
             &x.params,

@@ -35,7 +35,7 @@ impl Evaluator {
     /// parameters, by appending zeros to the mask.
     ///
     /// # Errors
-    /// [`CkksError::NoReductionKey`]; [`CkksError::LevelTooHigh`] if the lower rank is not secure at this
+    /// [`CkksError::MissingKey`]; [`CkksError::LevelTooHigh`] if the lower rank is not secure at this
     /// level; [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one;
     /// parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
@@ -68,7 +68,7 @@ impl Evaluator {
         let keys = self.keys_of(KeyQuery::new(REDUCTION, Operation::ReduceRank(rank), x))?;
         let bundles = keys
             .iter()
-            .flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)))
+            .flat_map(|keys| self.steps_of(x.bundles.iter()).map(|bundle| keys.apply(bundle?)))
             .collect::<Result<_, _>>()?;
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
@@ -82,7 +82,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`],
-    /// [`CkksError::NoRotationKey`] without the keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs).
+    /// [`CkksError::MissingKey`] without the keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs).
     pub fn to_rlwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let (from, target) = (x.params.shape(), x.params.relative(x.params.rlwe_shape())?);

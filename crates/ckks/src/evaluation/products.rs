@@ -60,7 +60,7 @@ impl Evaluator {
     /// `x * y`, element by element, relinearised, not rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; [`CkksError::SecretWithoutKeys`] for
+    /// [`CkksError::NoKeys`], [`CkksError::MissingKey`]; [`CkksError::SecretWithoutKeys`] for
     /// several bodies under one mask; shape, encoding, layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
@@ -68,7 +68,7 @@ impl Evaluator {
         let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
-        let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
+        let pairs = || self.steps_of(x.bundles.iter().zip(&y.bundles));
         let products =
             |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
@@ -91,7 +91,7 @@ impl Evaluator {
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
         let product =
             |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);
-        let pairs = || self.ticking(x.bundles.iter().zip(&y.bundles));
+        let pairs = || self.steps_of(x.bundles.iter().zip(&y.bundles));
         let products =
             |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
@@ -111,7 +111,7 @@ impl Evaluator {
     /// product is in some of them, the others are zero, and sums of rotations copy it.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that
+    /// [`CkksError::MissingKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that
     /// share polynomials or take several.
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;

@@ -40,7 +40,7 @@ impl Evaluator {
     /// because numbers would move between rows.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots;
     /// [`CkksError::BitReversed`]; [`CkksError::Shape`] for rows of several bundles;
     /// [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
@@ -93,7 +93,7 @@ impl Evaluator {
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
         let mut rotated: Vec<Vec<Bundle<Eval>>> =
             found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
-        for bundle in self.ticking(x.bundles.iter()) {
+        for bundle in self.steps_of(x.bundles.iter()) {
             let bundle = bundle?;
             let digits = shared
                 .as_ref()
@@ -229,7 +229,7 @@ impl Evaluator {
                 return Ok(None);
             }
             let sums = self
-                .ticking(x.bundles.iter())
+                .steps_of(x.bundles.iter())
                 .map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
             sums.collect::<Result<_, CkksError>>()?
         };
@@ -272,14 +272,14 @@ impl Evaluator {
     /// The complex conjugate of every entry.
     ///
     /// # Errors
-    /// [`CkksError::NoConjugationKey`], [`CkksError::NoKey`]; [`CkksError::Encoding`] unless slots.
+    /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         check_slots(x, CONJUGATION)?;
         x.params.switcher()?;
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_of(KeyQuery::new(CONJUGATION, operation, x))?;
         let bundles =
-            keys.iter().flat_map(|keys| self.ticking(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
+            keys.iter().flat_map(|keys| self.steps_of(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
         let conjugate =
             x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)

@@ -41,7 +41,7 @@ impl Evaluator {
     /// is dirty. For rows that share polynomials in slots, see [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
-    /// [`CkksError::DirtyPadding`]; [`CkksError::NoRotationKey`], [`CkksError::NoKey`];
+    /// [`CkksError::DirtyPadding`]; [`CkksError::MissingKey`];
     /// [`CkksError::SharedMask`] if chunks of a row are under different secrets; [`CkksError::Conversion`]
     /// for coefficients of split polynomials.
     pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -126,7 +126,7 @@ impl Evaluator {
             });
         }
         if let Some((index, &value)) = weights.iter().enumerate().find(|(_, weight)| !weight.is_finite()) {
-            return Err(CkksError::NotFinite { index, value });
+            return Err(CkksError::NotFinite { index, value, shape: None });
         }
         if x.encoding() == Encoding::Coefficients {
             return self.weighted_total(x, Some(weights));

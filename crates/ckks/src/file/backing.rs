@@ -14,7 +14,8 @@ use clathrate_arith::secrecy::clear_stack;
 use zeroize::Zeroizing;
 
 use super::error::FileError;
-use super::watch::{self, PIECE_BYTES, Watch};
+use super::pieces::{self, PIECE_BYTES};
+use crate::progress::Progress;
 
 /// Bytes copied at a time when a part is hashed but not kept.
 const HASHED_PIECE_BYTES: u64 = 256 * 1024;
@@ -69,19 +70,19 @@ impl Backing<'_> {
     ///
     /// # Errors
     /// For opened files only: `Truncated` if the file has become shorter, `Io`.
-    pub(super) fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<Bytes<'_>, FileError> {
+    pub(super) fn bytes(&self, range: Range<u64>, progress: &Progress) -> Result<Bytes<'_>, FileError> {
         match self.in_place() {
             Ok(all) => Ok(Bytes::InPlace(part(all, range))),
-            Err(opened) => Ok(Bytes::Copied(opened.bytes(range, watch)?)),
+            Err(opened) => Ok(Bytes::Copied(opened.bytes(range, progress)?)),
         }
     }
 
     /// BLAKE3 of the bytes of `range`. Of an opened file, at most 256 KiB are in memory at a time.
-    pub(super) fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<blake3::Hash, FileError> {
+    pub(super) fn hash(&self, range: Range<u64>, progress: &Progress) -> Result<blake3::Hash, FileError> {
         match self.in_place() {
-            Ok(all) => watch::hash(part(all, range), watch)
+            Ok(all) => pieces::hash(part(all, range), progress)
                 .map_err(|error| FileError::io(Path::new("(memory)"), "read", error)),
-            Err(opened) => opened.hash(range, watch).map_err(|error| opened.failed(error)),
+            Err(opened) => opened.hash(range, progress).map_err(|error| opened.failed(error)),
         }
     }
 }
@@ -127,21 +128,21 @@ impl OpenedFile {
         }
     }
 
-    fn bytes(&self, range: Range<u64>, watch: Option<&Watch>) -> Result<AlignedBytes, FileError> {
+    fn bytes(&self, range: Range<u64>, progress: &Progress) -> Result<AlignedBytes, FileError> {
         let length = usize::try_from(range.end - range.start)
             .map_err(|_| self.failed(io::ErrorKind::OutOfMemory.into()))?;
-        AlignedBytes::filled(length, |target| self.fill_by_pieces(target, range.start, watch))
+        AlignedBytes::filled(length, |target| self.fill_by_pieces(target, range.start, progress))
             .map_err(|error| self.failed(error))
     }
 
-    fn hash(&self, range: Range<u64>, watch: Option<&Watch>) -> io::Result<blake3::Hash> {
+    fn hash(&self, range: Range<u64>, progress: &Progress) -> io::Result<blake3::Hash> {
         // The hashed bytes may be a secret key.
         let mut hasher = Zeroizing::new(blake3::Hasher::new());
         let mut start = range.start;
         let mut piece = Zeroizing::new(vec![0; (range.end - start).min(HASHED_PIECE_BYTES) as usize]);
         while start < range.end {
             let end = range.end.min(start + HASHED_PIECE_BYTES);
-            watch::check(watch, (end - start) as usize)?;
+            pieces::report(progress, (end - start) as usize)?;
             let piece = &mut piece[..(end - start) as usize];
             self.fill(piece, start)?;
             hasher.update(piece);
@@ -160,12 +161,12 @@ impl OpenedFile {
         &self,
         offset: u64,
         count: usize,
-        watch: Option<&Watch>,
+        progress: &Progress,
         check: impl FnOnce(blake3::Hash) -> Result<(), FileError>,
     ) -> Result<Vec<u64>, FileError> {
         let (mut hasher, mut position) = (blake3::Hasher::new(), offset);
         let words = mapped::words_filled(count, |target| {
-            watch::check(watch, target.len())?;
+            pieces::report(progress, target.len())?;
             self.fill(target, position)?;
             position += target.len() as u64;
             hasher.update(target);
@@ -176,9 +177,9 @@ impl OpenedFile {
         Ok(words)
     }
 
-    fn fill_by_pieces(&self, target: &mut [u8], offset: u64, watch: Option<&Watch>) -> io::Result<()> {
+    fn fill_by_pieces(&self, target: &mut [u8], offset: u64, progress: &Progress) -> io::Result<()> {
         target.chunks_mut(PIECE_BYTES).zip((offset..).step_by(PIECE_BYTES)).try_for_each(|(piece, offset)| {
-            watch::check(watch, piece.len())?;
+            pieces::report(progress, piece.len())?;
             self.fill(piece, offset)
         })
     }

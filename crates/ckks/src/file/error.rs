@@ -8,7 +8,7 @@ use clathrate_arith::text::counted;
 use thiserror::Error;
 
 use super::kind::FileKind;
-use super::watch::Stopped;
+use crate::progress::Cancelled;
 
 /// Errors of reading and writing files.
 #[derive(Debug, Error)]
@@ -195,14 +195,20 @@ pub enum FileError {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The callback of a [`Watch`](super::Watch) returned `false`.
+    /// The receiver of the reports of a reader or a writer cancelled it.
     #[error("cancelled")]
     Cancelled,
 }
 
+impl From<Cancelled> for FileError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
 impl FileError {
     pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
-        if source.get_ref().is_some_and(|inner| inner.is::<Stopped>()) {
+        if source.get_ref().is_some_and(|inner| inner.is::<Cancelled>()) {
             return Self::Cancelled;
         }
         Self::Io { path: path.to_path_buf(), action, source }

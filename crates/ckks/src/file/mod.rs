@@ -17,10 +17,10 @@ pub mod kind;
 mod metadata;
 pub mod output;
 mod partial;
+mod pieces;
 pub mod reader;
 pub mod residues;
 mod target;
-mod watch;
 pub mod writer;
 
 use std::io::{Seek, Write};
@@ -36,8 +36,9 @@ pub use output::{OutputFile, Replaced, holds_secret_key};
 pub use reader::{FileReader, OpenOptions, Section};
 pub use residues::check_residues;
 pub use target::leads_to_stdout;
-pub use watch::Watch;
 pub use writer::{FileWriter, MemoryFile};
+
+use crate::progress::Progress;
 
 /// A type that can be stored in files: label, metadata and sections.
 ///
@@ -58,7 +59,24 @@ pub trait Stored {
     /// Those of the writer.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value to `path` and returns the file's length in bytes; `watch`, if given, can cancel. A
+    /// Writes the value with the writer that `begin` makes for its label and metadata. The writer is to be
+    /// finished.
+    ///
+    /// # Errors
+    /// Those of `begin` and of the writer.
+    fn write_with<W: Write + Seek>(
+        &self,
+        begin: impl FnOnce(FileLabel, &Self::Metadata) -> Result<FileWriter<W>, FileError>,
+    ) -> Result<FileWriter<W>, FileError>
+    where
+        Self: Sized,
+    {
+        let mut writer = begin(self.file_label(), &self.file_metadata())?;
+        self.write_sections(&mut writer)?;
+        Ok(writer)
+    }
+
+    /// Writes the value to `path`, reports the bytes to `progress`, and returns the file's length in bytes. A
     /// regular file there is replaced atomically if `replaced` allows it, and is kept on cancellation; a pipe
     /// or a device receives a stream (see [`OutputFile`]).
     ///
@@ -69,12 +87,13 @@ pub trait Stored {
         &self,
         path: impl AsRef<Path>,
         replaced: Replaced,
-        watch: Option<Watch>,
+        progress: &Progress,
     ) -> Result<u64, FileError>
     where
         Self: Sized,
     {
-        save_with(self, &self.file_metadata(), path.as_ref(), replaced, watch)
+        self.write_with(|label, metadata| begin_at(path.as_ref(), replaced, progress, label, metadata))?
+            .finish()
     }
 
     /// [`Stored::save_as`] that replaces any file except a secret key.
@@ -82,7 +101,7 @@ pub trait Stored {
     where
         Self: Sized,
     {
-        self.save_as(path, Replaced::ButSecretKeys, None)
+        self.save_as(path, Replaced::ButSecretKeys, &Progress::none())
     }
 
     /// [`Stored::save`] that replaces any file.
@@ -90,10 +109,11 @@ pub trait Stored {
     where
         Self: Sized,
     {
-        self.save_as(path, Replaced::Anything, None)
+        self.save_as(path, Replaced::Anything, &Progress::none())
     }
 
-    /// The bytes that [`save`](Stored::save) would write.
+    /// The bytes that [`save`](Stored::save) would write. [`Stored::write_with`] writes them with a writer
+    /// that reports.
     ///
     /// # Errors
     /// `Metadata`, `TooLarge` or a section error.
@@ -101,39 +121,18 @@ pub trait Stored {
     where
         Self: Sized,
     {
-        let mut writer = FileWriter::in_memory(self.file_label(), &self.file_metadata())?;
-        self.write_sections(&mut writer)?;
-        writer.finish()
-    }
-
-    /// [`Stored::to_file_bytes`] that `watch` can cancel.
-    ///
-    /// # Errors
-    /// Those of [`Stored::to_file_bytes`]; `Cancelled`.
-    fn to_file_bytes_watched(&self, watch: Watch) -> Result<Vec<u8>, FileError>
-    where
-        Self: Sized,
-    {
-        let mut writer = FileWriter::in_memory(self.file_label(), &self.file_metadata())?.watched_by(watch);
-        self.write_sections(&mut writer)?;
-        writer.finish()
+        self.write_with(FileWriter::in_memory)?.finish()
     }
 }
 
-/// [`Stored::save_as`] with the given metadata.
-pub(crate) fn save_with<S: Stored>(
-    object: &S,
-    metadata: &S::Metadata,
+/// The writer of a file at `path`, which reports to `progress`.
+pub(crate) fn begin_at(
     path: &Path,
     replaced: Replaced,
-    watch: Option<Watch>,
-) -> Result<u64, FileError> {
-    let label = object.file_label();
+    progress: &Progress,
+    label: FileLabel,
+    metadata: &impl Serialize,
+) -> Result<FileWriter, FileError> {
     let output = OutputFile::create_as(path, label.kind.is_private(), replaced)?;
-    let mut writer = FileWriter::create_in(output, label, metadata)?;
-    if let Some(watch) = watch {
-        writer = writer.watched_by(watch);
-    }
-    object.write_sections(&mut writer)?;
-    writer.finish()
+    Ok(FileWriter::create_in(output, label, metadata)?.with_progress(progress.clone()))
 }

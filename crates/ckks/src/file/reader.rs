@@ -20,7 +20,8 @@ use super::container::{
 use super::error::{FileError, ParameterId};
 use super::kind::FileKind;
 use super::metadata::Metadata;
-use super::watch::{self, Watch};
+use super::pieces;
+use crate::progress::{Event, Progress};
 
 /// Options for opening files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct FileReader<'a> {
     by_name: Vec<u32>,
     /// For each section that cannot change, whether its checksum was compared.
     verified: Vec<AtomicBool>,
-    watch: Option<Watch>,
+    progress: Progress,
     /// The path of an opened file.
     path: Option<PathBuf>,
 }
@@ -113,8 +114,8 @@ impl<'a> FileReader<'a> {
     }
 
     fn parse(backing: Backing<'a>) -> Result<Self, FileError> {
-        let total = backing.length();
-        let header = header_of(&backing.bytes(0..total.min(HEADER_BYTES as u64), None)?)?;
+        let (total, silent) = (backing.length(), &Progress::none());
+        let header = header_of(&backing.bytes(0..total.min(HEADER_BYTES as u64), silent)?)?;
         let raw = RawHeader::decode(&header);
         if total < raw.total_bytes {
             return Err(FileError::Truncated { expected: raw.total_bytes, found: total });
@@ -125,10 +126,10 @@ impl<'a> FileReader<'a> {
         let extent = Extent::of(&raw, total)?;
         // Copied before they are hashed, so that the parsed bytes are the checked ones even if the file
         // changes.
-        let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end, None)?.to_vec();
-        let padding = backing.bytes(extent.metadata_end..extent.sections_start, None)?.to_vec();
+        let metadata = backing.bytes(HEADER_BYTES as u64..extent.metadata_end, silent)?.to_vec();
+        let padding = backing.bytes(extent.metadata_end..extent.sections_start, silent)?.to_vec();
         let sections: Vec<SectionInfo> = backing
-            .bytes(extent.table_start..total, None)?
+            .bytes(extent.table_start..total, silent)?
             .chunks_exact(TABLE_ENTRY_BYTES)
             .map(SectionInfo::decode)
             .collect();
@@ -156,22 +157,32 @@ impl<'a> FileReader<'a> {
         check_sections(&sections, &backing, &extent)?;
         let by_name = index_by_name(&sections)?;
         let verified = sections.iter().map(|_| AtomicBool::new(false)).collect();
-        Ok(Self { backing, label, metadata, sections, by_name, verified, watch: None, path: None })
+        Ok(Self {
+            backing,
+            label,
+            metadata,
+            sections,
+            by_name,
+            verified,
+            progress: Progress::none(),
+            path: None,
+        })
     }
 
-    /// The same reader with a callback that can cancel: reading a section then fails with `Cancelled`.
+    /// The same reader, which reports the bytes of the sections that it reads to `progress`, at least once
+    /// per mebibyte. If it is cancelled, reading a section fails with `Cancelled`.
     #[must_use]
-    pub fn watched_by(self, watch: Watch) -> Self {
-        Self { watch: Some(watch), ..self }
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
-    /// Calls the watch, if there is one; for loops over data that was read.
+    /// Reports that the work goes on; for loops over data that was read.
     pub(crate) fn go_on(&self) -> Result<(), FileError> {
-        watch::check(self.watch.as_ref(), 0).map_err(|_| FileError::Cancelled)
+        Ok(self.progress.report(Event::Bytes(0))?)
     }
 
     fn hash_of(&self, bytes: &[u8]) -> Result<blake3::Hash, FileError> {
-        watch::hash(bytes, self.watch.as_ref()).map_err(|_| FileError::Cancelled)
+        pieces::hash(bytes, &self.progress).map_err(|_| FileError::Cancelled)
     }
 
     /// The path of the opened file; `None` for memory and streams.
@@ -269,7 +280,7 @@ impl<'a> FileReader<'a> {
             }
             // Reads directly into words; reading bytes first would need twice the memory.
             Err(opened) => {
-                let words = opened.words(self.range(index).start, expected, self.watch.as_ref(), |hash| {
+                let words = opened.words(self.range(index).start, expected, &self.progress, |hash| {
                     self.compare(index, hash)
                 })?;
                 Ok(Cow::Owned(words))
@@ -354,14 +365,14 @@ impl<'a> FileReader<'a> {
         if self.verified[index].load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.compare(index, self.backing.hash(self.range(index), self.watch.as_ref())?)?;
+        self.compare(index, self.backing.hash(self.range(index), &self.progress)?)?;
         // An opened file may have other bytes at the next access.
         self.verified[index].store(self.backing.in_place().is_ok(), Ordering::Relaxed);
         Ok(())
     }
 
     fn checked(&self, index: usize) -> Result<Section<'_>, FileError> {
-        let bytes = self.backing.bytes(self.range(index), self.watch.as_ref())?;
+        let bytes = self.backing.bytes(self.range(index), &self.progress)?;
         match &bytes {
             Bytes::InPlace(_) => self.verify(index)?,
             Bytes::Copied(copy) => self.compare(index, self.hash_of(copy)?)?,
@@ -514,7 +525,7 @@ fn check_sections(sections: &[SectionInfo], backing: &Backing<'_>, extent: &Exte
                 expected: table_start,
             });
         };
-        if end < next && backing.bytes(end..next, None)?.iter().any(|&byte| byte != 0) {
+        if end < next && backing.bytes(end..next, &Progress::none())?.iter().any(|&byte| byte != 0) {
             let name = section.name().to_owned();
             return Err(FileError::SectionCorrupted { name, reason: "the padding after it is not zero" });
         }

@@ -14,7 +14,8 @@ use super::container::{
 use super::error::FileError;
 use super::metadata;
 use super::output::OutputFile;
-use super::watch::{self, PIECE_BYTES, Watch};
+use super::pieces::{self, PIECE_BYTES};
+use crate::progress::Progress;
 
 /// Bytes collected before a streamed section is hashed and written.
 const STREAM_BUFFER_BYTES: usize = 64 * 1024;
@@ -36,7 +37,7 @@ pub struct FileWriter<W: Write + Seek = OutputFile> {
     names: HashSet<[u8; SECTION_NAME_BYTES]>,
     position: u64,
     failed: bool,
-    watch: Option<Watch>,
+    progress: Progress,
 }
 
 impl FileWriter<OutputFile> {
@@ -118,7 +119,7 @@ impl<W: Write + Seek> FileWriter<W> {
             names: HashSet::new(),
             position: 0,
             failed: false,
-            watch: None,
+            progress: Progress::none(),
         };
         // Zeros in place of the header: the file gets its magic only in `complete`.
         writer.put(&[0; HEADER_BYTES])?;
@@ -129,11 +130,11 @@ impl<W: Write + Seek> FileWriter<W> {
         Ok(writer)
     }
 
-    /// The same writer with a callback that can cancel: adding a section then fails with `Cancelled`, and the
-    /// writer cannot be used any more.
+    /// The same writer, which reports its bytes to `progress`, at least once per mebibyte. If it is
+    /// cancelled, adding a section fails with `Cancelled`, and the writer cannot be used any more.
     #[must_use]
-    pub fn watched_by(self, watch: Watch) -> Self {
-        Self { watch: Some(watch), ..self }
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
     }
 
     /// Adds a section of bytes.
@@ -145,7 +146,7 @@ impl<W: Write + Seek> FileWriter<W> {
         let name = self.claim(name)?;
         let offset = self.position;
         self.put(bytes)?;
-        let checksum = watch::hash(bytes, self.watch.as_ref()).map_err(|source| {
+        let checksum = pieces::hash(bytes, &self.progress).map_err(|source| {
             self.failed = true;
             FileError::io(&self.path, "write", source)
         })?;
@@ -182,7 +183,7 @@ impl<W: Write + Seek> FileWriter<W> {
             hasher: blake3::Hasher::new(),
             written: 0,
             room: length,
-            watch: self.watch.as_ref(),
+            progress: &self.progress,
         };
         let outcome = {
             let mut buffered = BufWriter::with_capacity(STREAM_BUFFER_BYTES, &mut stream);
@@ -264,7 +265,7 @@ impl<W: Write + Seek> FileWriter<W> {
     fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         let mut pieces = bytes.chunks(PIECE_BYTES);
         let written = pieces.try_for_each(|piece| {
-            watch::check(self.watch.as_ref(), piece.len()).and_then(|()| self.target.write_all(piece))
+            pieces::report(&self.progress, piece.len()).and_then(|()| self.target.write_all(piece))
         });
         if let Err(source) = written {
             self.failed = true;
@@ -281,7 +282,7 @@ struct HashingWriter<'a, W: Write> {
     hasher: blake3::Hasher,
     written: u64,
     room: u64,
-    watch: Option<&'a Watch>,
+    progress: &'a Progress,
 }
 
 impl<W: Write> Write for HashingWriter<'_, W> {
@@ -291,7 +292,7 @@ impl<W: Write> Write for HashingWriter<'_, W> {
             return Err(io::Error::other("the section is longer than announced"));
         }
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
-        watch::check(self.watch, piece.len())?;
+        pieces::report(self.progress, piece.len())?;
         let count = self.target.write(piece)?;
         self.hasher.update(&bytes[..count]);
         self.written += count as u64;

@@ -13,7 +13,6 @@ use crate::encoding::chunks::read_coefficients;
 use crate::encoding::values::Values;
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_poly};
 use crate::error::CkksError;
-use crate::progress::Progress;
 
 /// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a
 /// word.
@@ -34,8 +33,8 @@ fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroiz
 }
 
 /// Where flooding noise comes from, and how much of it.
-struct Flooding {
-    rng: SecretRng,
+struct Flooding<'r> {
+    rng: &'r mut SecretRng,
     bits: u32,
 }
 
@@ -50,7 +49,7 @@ struct Phases<'p> {
 }
 
 impl<'p> Phases<'p> {
-    fn new(bundle: &'p Bundle<Eval>, flooding: Option<&mut Flooding>) -> Result<Self, CkksError> {
+    fn new(bundle: &'p Bundle<Eval>, flooding: Option<&mut Flooding<'_>>) -> Result<Self, CkksError> {
         let noise = match flooding {
             Some(Flooding { rng, bits }) => (0..bundle.body_count())
                 .map(|_| flooding_noise(rng, bundle.ring().degree(), *bits))
@@ -83,20 +82,9 @@ impl SecretKey {
     /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message
     /// fills the modulus. This check finds most overflows but not all: a number that wrapped around to less
     /// than a quarter of the modulus looks valid, which is every second number if they are spread evenly.
+    /// [`CkksError::Cancelled`].
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Values, CkksError> {
-        self.decrypt_with_progress(ciphertext, &mut |_, _| true)
-    }
-
-    /// As [`SecretKey::decrypt`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`SecretKey::decrypt`]; [`CkksError::Cancelled`].
-    pub fn decrypt_with_progress(
-        &self,
-        ciphertext: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Values, CkksError> {
-        self.reading(ciphertext)?.decrypt_with(ciphertext, progress, None)
+        self.reading(ciphertext)?.decrypt_with(ciphertext, None)
     }
 
     /// Decrypts with flooding noise: uniform in `[-2^(bits-1), 2^(bits-1))` on every coefficient of the
@@ -116,26 +104,12 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 118` and below the
     /// modulus, and where the budget of shared results is spent; [`CkksError::File`] where the count cannot
-    /// be written to the key's file.
+    /// be written to the key's file; [`CkksError::Sampling`] where entropy fails.
     pub fn decrypt_to_share(
         &self,
         ciphertext: &Ciphertext,
         flood_bits: u32,
-        honest: HonestEvaluator,
-    ) -> Result<Values, CkksError> {
-        self.decrypt_to_share_with_progress(ciphertext, flood_bits, honest, &mut |_, _| true)
-    }
-
-    /// As [`SecretKey::decrypt_to_share`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`SecretKey::decrypt_to_share`]; [`CkksError::Cancelled`].
-    pub fn decrypt_to_share_with_progress(
-        &self,
-        ciphertext: &Ciphertext,
-        flood_bits: u32,
         _: HonestEvaluator,
-        progress: Progress<'_>,
     ) -> Result<Values, CkksError> {
         let key = self.reading(ciphertext)?;
         let headroom = key.params.log2_q(ciphertext.level);
@@ -147,10 +121,12 @@ impl SecretKey {
             );
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
-        let mut flooding = Flooding { rng: SecretRng::from_os()?, bits: flood_bits };
-        // Counted before anything is decrypted: a query that fails later, or whose result is lost, is spent.
-        self.budget.iter().try_for_each(|budget| budget.spend(self.id))?;
-        key.decrypt_with(ciphertext, progress, Some(&mut flooding))
+        self.randomness.draw(|rng| {
+            // Counted before anything is decrypted: a query that fails later, or whose result is lost, is
+            // spent.
+            self.budget.iter().try_for_each(|budget| budget.spend(self.id))?;
+            key.decrypt_with(ciphertext, Some(&mut Flooding { rng, bits: flood_bits }))
+        })
     }
 
     /// The key at the ciphertext's degree and rank, where the ciphertext is one that this key decrypts.
@@ -169,8 +145,7 @@ impl SecretKey {
     fn decrypt_with(
         &self,
         ciphertext: &Ciphertext,
-        progress: Progress<'_>,
-        mut flooding: Option<&mut Flooding>,
+        mut flooding: Option<&mut Flooding<'_>>,
     ) -> Result<Values, CkksError> {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
         let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
@@ -178,10 +153,9 @@ impl SecretKey {
         // The forms of the secret modulo the first primes, and modulo all where these do not decide.
         let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };
         let (short, mut whole) = (secret.to_eval(first.ring(), &short)?, None);
+        let mut steps = self.progress.steps(ciphertext.bundles.len());
         for (index, bundle) in ciphertext.bundles.iter().enumerate() {
-            if !progress(index, ciphertext.bundles.len()) {
-                return Err(CkksError::Cancelled);
-            }
+            steps.begin()?;
             let phases = Phases::new(bundle, flooding.as_deref_mut())?;
             let (of_short, mut of_all) = (phases.over(&short)?, None);
             for (body, phase) in of_short.iter().enumerate() {
@@ -213,7 +187,7 @@ impl SecretKey {
                 );
             }
         }
-        progress(ciphertext.bundles.len(), ciphertext.bundles.len());
+        steps.finish()?;
         Ok(numbers)
     }
 }
@@ -273,7 +247,7 @@ mod tests {
             let (short, is_short) = deciding_basis(&params, ct.level);
             assert!(is_short, "the level has primes that are read later");
             let secret = key.named(ct.secret).expect("named");
-            let mut flooding = Flooding { rng: SecretRng::from_os().expect("entropy"), bits };
+            let mut flooding = Flooding { rng: &mut SecretRng::from_os().expect("entropy"), bits };
             let bundle = &ct.bundles[0];
             let short_form = secret.to_eval(bundle.ring(), &short).expect("fits");
             let whole_form = secret.to_eval(bundle.ring(), bundle.basis()).expect("fits");

@@ -1,5 +1,5 @@
 //! The definition of each switching key. To add a kind of key, add its definition here and its name in
-//! [`super::name`].
+//! [`crate::names`].
 //!
 //! Everything else follows from the definition: how the owner makes the key, how many polynomials the key
 //! switches and to what rank, its bytes, its entry in a file, the levels that it may serve, the switcher that
@@ -17,12 +17,12 @@ use clathrate_lattice::{
     Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher,
 };
 
-use super::name::{KeyName, RaisedMap, SecretName, Switch};
 pub use crate::arrays::layout::MOST_BODIES;
 use crate::encoding::dft;
 use crate::encoding::encode::diagonal_to_poly;
 use crate::encoding::linear::LinearTransform;
 use crate::error::CkksError;
+use crate::names::{KeyName, RaisedMap, SecretName, Switch};
 pub use crate::parameters::KeyModulus;
 use crate::parameters::{Params, SMALLER_RING_LEVEL};
 use crate::shape::ModuleShape;

@@ -18,31 +18,20 @@ impl EvaluationKeys {
     /// Levels above the highest level of a key are skipped. Keys with different highest levels that are used
     /// together may derive more representations later.
     ///
-    /// # Errors
-    /// `LevelOutOfRange`.
-    pub fn derive(&self, levels: Option<&[Level]>) -> Result<usize, CkksError> {
-        self.derive_with_progress(levels, &mut |_, _| true)
-    }
-
-    /// As [`EvaluationKeys::derive`]; `progress` is called for each derivation.
+    /// Each derivation is reported to `progress`.
     ///
     /// # Errors
-    /// As [`EvaluationKeys::derive`]; [`CkksError::Cancelled`], after which the keys derived so far are kept.
-    pub fn derive_with_progress(
-        &self,
-        levels: Option<&[Level]>,
-        progress: Progress<'_>,
-    ) -> Result<usize, CkksError> {
+    /// `LevelOutOfRange`; [`CkksError::Cancelled`], after which the keys derived so far are kept.
+    pub fn derive(&self, levels: Option<&[Level]>, progress: &Progress) -> Result<usize, CkksError> {
         levels.unwrap_or_default().iter().try_for_each(|&level| self.params().check_level(level))?;
         let mut work = Vec::new();
         self.derivations(levels, &mut work);
-        for (done, (switcher, key, plan)) in work.iter().enumerate() {
-            if !progress(done, work.len()) {
-                return Err(CkksError::Cancelled);
-            }
+        let mut steps = progress.steps(work.len());
+        for (switcher, key, plan) in &work {
+            steps.begin()?;
             switcher.tables_for_keys(plan.level(), &[key])?;
         }
-        progress(work.len(), work.len());
+        steps.finish()?;
         Ok(self.derived_bytes())
     }
 

@@ -7,11 +7,11 @@ use clathrate_arith::{Automorphism, GaloisElement};
 use clathrate_lattice::{Level, SwitchKey, Switcher, TemporaryRank};
 
 use super::definition::KeyDefinition;
-use super::name::{KeyAddress, KeyName, SecretName};
 use super::needs::{KeyLevel, KeyNeeds};
-use super::route::{Operation, Route};
+use super::route::Route;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
+use crate::names::{KeyAddress, KeyName, Operation, SecretName};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -341,12 +341,10 @@ impl EvaluationKeys {
         KeysOfShape { all: self, shape: self.params.shape() }
     }
 
-    /// The relinearisation key of these parameters; the cross-relinearisation key if products go through the
-    /// temporary rank.
-    ///
-    /// # Errors
-    /// [`CkksError::NoRelinearisationKey`].
-    pub fn relinearisation(&self) -> Result<&SwitchKey, CkksError> {
+    /// The relinearisation key of these parameters, if there is one; the cross-relinearisation key if
+    /// products go through the temporary rank.
+    #[must_use]
+    pub fn relinearisation(&self) -> Option<&SwitchKey> {
         self.own().relinearisation()
     }
 
@@ -384,13 +382,12 @@ impl<'k> KeysOfShape<'k> {
         self.all.get(KeyAddress { shape: self.shape, name }).map(HeldKey::key)
     }
 
-    /// The relinearisation key; the cross-relinearisation key if products go through the temporary rank.
-    ///
-    /// # Errors
-    /// [`CkksError::NoRelinearisationKey`].
-    pub fn relinearisation(self) -> Result<&'k SwitchKey, CkksError> {
+    /// The relinearisation key, if there is one; the cross-relinearisation key if products go through the
+    /// temporary rank.
+    #[must_use]
+    pub fn relinearisation(self) -> Option<&'k SwitchKey> {
         let names = [KeyName::CrossRelinearise, KeyName::Relinearise, KeyName::DirectRelinearise];
-        names.into_iter().find_map(|name| self.get(name)).ok_or(CkksError::NoRelinearisationKey)
+        names.into_iter().find_map(|name| self.get(name))
     }
 
     /// The key of a rotation by exactly `steps`, if the set has one.

@@ -6,51 +6,24 @@ use std::borrow::Cow;
 use clathrate_lattice::{SecretRng, SwitchKey};
 
 use super::evaluation::{EvaluationKeys, HeldKey};
-use super::name::{KeyAddress, KeyName, Switch};
 use super::needs::KeyNeeds;
 use super::secret::SecretKey;
 use crate::arrays::memory::check_free;
 use crate::error::CkksError;
+use crate::names::{KeyAddress, KeyName, Switch};
 use crate::parameters::Params;
-use crate::progress::Progress;
 
 impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
     ///
     /// # Errors
     /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect;
-    /// [`CkksError::NotEnoughMemory`].
+    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn evaluation_keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
-        self.evaluation_keys_with_progress(needs, &mut |_, _| true)
+        self.randomness.draw(|rng| self.make_keys(needs, rng))
     }
 
-    /// As [`SecretKey::evaluation_keys`]; `progress` is called for each key.
-    ///
-    /// # Errors
-    /// As [`SecretKey::evaluation_keys`]; [`CkksError::Cancelled`].
-    pub fn evaluation_keys_with_progress(
-        &self,
-        needs: &KeyNeeds,
-        progress: Progress<'_>,
-    ) -> Result<EvaluationKeys, CkksError> {
-        self.make_keys(needs, progress, &mut SecretRng::from_os()?)
-    }
-
-    /// As [`SecretKey::evaluation_keys`] with given randomness: tests fix its seed.
-    pub fn evaluation_keys_rng(
-        &self,
-        needs: &KeyNeeds,
-        rng: &mut SecretRng,
-    ) -> Result<EvaluationKeys, CkksError> {
-        self.make_keys(needs, &mut |_, _| true, rng)
-    }
-
-    fn make_keys(
-        &self,
-        needs: &KeyNeeds,
-        progress: Progress<'_>,
-        rng: &mut SecretRng,
-    ) -> Result<EvaluationKeys, CkksError> {
+    fn make_keys(&self, needs: &KeyNeeds, rng: &mut SecretRng) -> Result<EvaluationKeys, CkksError> {
         let required = self.params.required_keys(needs)?;
         let mut work = Vec::with_capacity(required.len());
         for (address, level) in required.iter() {
@@ -60,12 +33,10 @@ impl SecretKey {
         }
         let remedy = "ask for fewer keys or lower levels, or give bootstraps a limit on the bytes of keys";
         check_free("making these evaluation keys", required.bytes(&self.params)?, remedy)?;
-        let total = work.len();
+        let mut steps = self.progress.steps(work.len());
         let mut keys = EvaluationKeys::none(&self.params, self.id);
-        for (done, (address, level, definition)) in work.into_iter().enumerate() {
-            if !progress(done, total) {
-                return Err(CkksError::Cancelled);
-            }
+        for (address, level, definition) in work {
+            steps.begin()?;
             let owner = self.relative(&self.params.with_keys_at(address.shape)?)?;
             let (chain, gadget) = (definition.chain()?, definition.gadget()?);
             let source = match definition.name {
@@ -80,7 +51,7 @@ impl SecretKey {
             let key = SwitchKey::generate(chain, gadget, level, &matrix, &target, rng)?;
             keys.insert(address, HeldKey::new(definition, key, address.shape.degree));
         }
-        progress(total, total);
+        steps.finish()?;
         Ok(keys)
     }
 }

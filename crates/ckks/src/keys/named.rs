@@ -7,9 +7,9 @@ use clathrate_arith::secrecy::clear_stack;
 use clathrate_lattice::{Bodies, Degree, Rank, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
-use super::name::SecretName;
 use super::secret::SecretKey;
 use crate::error::CkksError;
+use crate::names::SecretName;
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -82,7 +82,7 @@ impl SecretKey {
         if to.dimension() > from.dimension() {
             self.params.check_same(params, "the parameters")?;
         }
-        let secret = reshaped(&self.secret, from, to)?;
+        let secret = Arc::new(reshaped(&self.secret, from, to)?);
         Ok(Self { params: params.clone(), secret, ..self.clone() })
     }
 
@@ -143,7 +143,7 @@ impl SecretKey {
         };
         Ok(Cow::Owned(match name {
             // Every encryption and decryption asks for it: no copy.
-            SecretName::Main => return Ok(Cow::Borrowed(&self.secret)),
+            SecretName::Main => return Ok(Cow::Borrowed(&*self.secret)),
             SecretName::Temporary => {
                 let temporary = self
                     .params

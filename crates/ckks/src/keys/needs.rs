@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use super::name::{SecretName, Switch};
-use super::route::Operation;
 use crate::arrays::layout::MOST_BODIES;
+use crate::names::{Operation, SecretName, Switch};
 use crate::shape::ModuleShape;
 
 /// The highest level that keys must serve.

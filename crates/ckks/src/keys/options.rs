@@ -2,10 +2,10 @@
 
 use clathrate_lattice::Level;
 
-use super::name::SecretName;
 use crate::arrays::{BodyAxis, Encoding, Layout, Order};
 use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
+use crate::names::SecretName;
 
 /// How many consecutive rows share a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

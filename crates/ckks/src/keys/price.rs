@@ -9,8 +9,9 @@ use clathrate_lattice::Level;
 use clathrate_lattice::switch::{MachineProfile, SwitchCounts, SwitchMethod};
 
 use super::definition::KeyDefinition;
-use super::route::{Operation, Route};
+use super::route::Route;
 use crate::error::CkksError;
+use crate::names::Operation;
 use crate::parameters::Params;
 
 /// Unit operations and predicted time, one thread.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use clathrate_lattice::Level;
 
-use super::name::{KeyAddress, KeyName, SecretName, Switch};
 use super::needs::{Descent, KeyLevel, KeyNeeds};
-use super::route::{Operation, check_reduction, trace_operations};
+use super::route::{check_reduction, trace_operations};
 use crate::error::CkksError;
+use crate::names::{KeyAddress, KeyName, Operation, SecretName, Switch};
 use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
@@ -207,11 +207,7 @@ impl Params {
             Operation::ReduceRank(rank) => KeyName::ReduceRank(rank),
             Operation::Switch(switch) => KeyName::Switch(switch),
         };
-        let unknown = || CkksError::NoKey {
-            operation: operation.to_string(),
-            shape: self.shape(),
-            available: "none".to_owned(),
-        };
+        let unknown = || CkksError::MissingKey { operation, shape: self.shape(), held: "none".to_owned() };
         self.key_definition(name).err().unwrap_or_else(unknown)
     }
 }

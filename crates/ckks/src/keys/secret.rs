@@ -3,86 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use clathrate_lattice::{Basis, Bodies, Bundle, Degree, Eval, Rank, SecretRng};
+use clathrate_lattice::{Bodies, Bundle, Degree, Rank, SecretRng};
 use zeroize::Zeroizing;
 
 use super::budget::Budget;
-use super::name::SecretName;
+use super::encrypt::{Encryptor, Outline};
 use super::options::EncryptOptions;
-use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Estimate};
-use crate::embedding::Rounding;
-use crate::encoding::chunks::encode_polynomial;
-use crate::encoding::encode::deciding_magnitude;
+use super::randomness::Randomness;
+use crate::arrays::Ciphertext;
 use crate::encoding::plaintext::Plaintext;
-use crate::encoding::values::{ValuesRef, check_values};
+use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
 use crate::key_id::KeyId;
+use crate::names::SecretName;
 use crate::parameters::{Params, Runtime};
 use crate::progress::Progress;
-
-fn encrypt_with(
-    params: &Params,
-    key_id: KeyId,
-    values: ValuesRef<'_>,
-    shape: &[usize],
-    options: EncryptOptions,
-    (progress, variance): (Progress<'_>, f64),
-    rng: &mut SecretRng,
-    zero: impl Fn(&Basis, &mut SecretRng) -> Result<Bundle<Eval>, CkksError>,
-) -> Result<Ciphertext, CkksError> {
-    let layout = options.layout(shape, values.is_complex(), params.degree())?;
-    check_values(values, shape, &layout)?;
-    let level = options.level.unwrap_or(params.fresh_level());
-    params.check_level(level)?;
-    params.check_fresh(options.secret(), level)?;
-    let scale = options.scale.unwrap_or(params.scale(level));
-    params.check_scale(scale, level)?;
-    options.check_bound(values)?;
-    params.check_bound(options.bound.unwrap_or(f64::INFINITY), scale, level)?;
-    let basis = params.chain().basis(level);
-    let words = (params.rank() + layout.bodies).saturating_mul(basis.len()).saturating_mul(params.degree());
-    check_free(
-        "encrypting this array",
-        layout.bundles().saturating_mul(words).saturating_mul(8),
-        "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
-    )?;
-    let largest = deciding_magnitude(options.bound, values, scale);
-    // Two encryptions of one array have different errors.
-    let rounding = Rounding::random(rng);
-    let mut bundles = Vec::with_capacity(layout.bundles());
-    for index in 0..layout.bundles() {
-        if !progress(index, layout.bundles()) {
-            return Err(CkksError::Cancelled);
-        }
-        let message = |polynomial: usize| {
-            let rounding = rounding.of_case(polynomial as u64);
-            encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
-        };
-        let messages =
-            (0..layout.bodies).map(|body| layout.polynomial_at(index, body).map(message).transpose());
-        let messages = messages.collect::<Result<Vec<_>, _>>()?;
-        let mut bundle = zero(&basis, rng)?;
-        for (body, message) in messages.iter().enumerate() {
-            message.iter().try_for_each(|message| bundle.add_message(body, message))?;
-        }
-        bundles.push(bundle);
-    }
-    progress(layout.bundles(), layout.bundles());
-    let encrypted = Ciphertext {
-        params: params.clone(),
-        key_id,
-        secret: options.secret(),
-        shape: shape.to_vec(),
-        layout,
-        level,
-        scale,
-        bundles,
-        estimate: Estimate::unknown(),
-        footprint: None,
-    };
-    Ok(encrypted.freshly(options.bound, variance, false))
-}
 
 /// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
 ///
@@ -102,14 +37,17 @@ fn encrypt_with(
 pub struct SecretKey {
     pub(super) params: Params,
     pub(super) id: KeyId,
-    pub(super) secret: clathrate_lattice::SecretKey,
+    /// One copy in memory, which clones of the key share.
+    pub(super) secret: Arc<clathrate_lattice::SecretKey>,
     /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any
     /// time. On the heap, because a value that is moved leaves a copy where it was.
-    pub(super) seed: Zeroizing<Vec<u8>>,
+    pub(super) seed: Arc<Zeroizing<Vec<u8>>>,
     /// Secrets of other libraries by number, which are not stored with the key.
     pub(super) outside: BTreeMap<u64, Arc<Zeroizing<Vec<i8>>>>,
     /// How many more results may be shared, where that is limited. Copies of the key count together.
     pub(super) budget: Option<Budget>,
+    pub(super) progress: Progress,
+    pub(super) randomness: Randomness,
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -122,7 +60,7 @@ impl SecretKey {
     /// A fresh key from the operating system's entropy.
     ///
     /// # Errors
-    /// [`CkksError::Lattice`] where entropy fails.
+    /// [`CkksError::Sampling`] where entropy fails.
     pub fn generate(params: &Params) -> Result<Self, CkksError> {
         Self::generate_with(params, &mut SecretRng::from_os()?)
     }
@@ -140,14 +78,7 @@ impl SecretKey {
         rng.fill_bytes(&mut id);
         let mut seed = Zeroizing::new(vec![0; 32]);
         rng.fill_bytes(&mut seed);
-        Ok(Self {
-            params: params.clone(),
-            id: KeyId(id),
-            secret,
-            seed,
-            outside: BTreeMap::new(),
-            budget: None,
-        })
+        Ok(Self::from_parts(params, KeyId(id), secret, seed, None))
     }
 
     pub(crate) fn from_parts(
@@ -157,7 +88,32 @@ impl SecretKey {
         seed: Zeroizing<Vec<u8>>,
         budget: Option<Budget>,
     ) -> Self {
-        Self { params: params.clone(), id, secret, seed, outside: BTreeMap::new(), budget }
+        Self {
+            params: params.clone(),
+            id,
+            secret: Arc::new(secret),
+            seed: Arc::new(seed),
+            outside: BTreeMap::new(),
+            budget,
+            progress: Progress::none(),
+            randomness: Randomness::default(),
+        }
+    }
+
+    /// The same key, whose encryptions, decryptions and evaluation keys report to `progress`: each bundle,
+    /// each key.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// The same key, which draws from `rng` and goes on there from operation to operation, as do its clones:
+    /// tests fix its seed. Operations draw from it one after the other, so a receiver of their reports must
+    /// not call another. A key without it draws from the operating system's entropy; light clients always do,
+    /// so that no two of them have the same masks.
+    #[must_use]
+    pub fn with_rng(self, rng: SecretRng) -> Self {
+        Self { randomness: Randomness::of(rng), ..self }
     }
 
     /// The same key under another runtime, such as on another device.
@@ -202,124 +158,64 @@ impl SecretKey {
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`],
     /// [`CkksError::NoRoom`], [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`] for
-    /// more bodies under one mask than the parameters protect.
+    /// more bodies under one mask than the parameters protect; [`CkksError::Cancelled`].
     pub fn encrypt_array<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
         shape: &[usize],
         options: EncryptOptions,
     ) -> Result<Ciphertext, CkksError> {
-        self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
+        self.randomness
+            .draw(|rng| self.encryptor(options.secret())?.array(values.into(), shape, options, rng))
     }
 
-    /// As [`SecretKey::encrypt_array`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`SecretKey::encrypt_array`]; [`CkksError::Cancelled`].
-    pub fn encrypt_array_with_progress<'v>(
-        &self,
-        values: impl Into<ValuesRef<'v>>,
-        shape: &[usize],
-        options: EncryptOptions,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
-        self.encrypt_by(values.into(), shape, options, progress, &mut SecretRng::from_os()?)
-    }
-
-    /// As [`SecretKey::encrypt_array`] with given randomness: tests fix its seed.
-    pub fn encrypt_array_rng<'v>(
-        &self,
-        values: impl Into<ValuesRef<'v>>,
-        shape: &[usize],
-        options: EncryptOptions,
-        rng: &mut SecretRng,
-    ) -> Result<Ciphertext, CkksError> {
-        self.encrypt_by(values.into(), shape, options, &mut |_, _| true, rng)
-    }
-
-    fn encrypt_by(
-        &self,
-        values: ValuesRef<'_>,
-        shape: &[usize],
-        options: EncryptOptions,
-        progress: Progress<'_>,
-        rng: &mut SecretRng,
-    ) -> Result<Ciphertext, CkksError> {
-        let (ring, secret) = (self.params.chain().ring().clone(), self.named(options.secret())?);
-        let noise = (progress, self.params.noise_model().fresh_secret());
-        encrypt_with(&self.params, self.id, values, shape, options, noise, rng, |basis, rng| {
-            Ok(Bundle::encrypt_zero(&secret, &ring, basis, rng)?)
+    fn encryptor(&self, name: SecretName) -> Result<Encryptor<'_>, CkksError> {
+        let (ring, secret) = (self.params.chain().ring(), self.named(name)?);
+        Ok(Encryptor {
+            params: &self.params,
+            key_id: self.id,
+            progress: &self.progress,
+            variance: self.params.noise_model().fresh_secret(),
+            zero: Box::new(move |basis, rng| Ok(Bundle::encrypt_zero(&secret, ring, basis, rng)?)),
         })
     }
 
-    /// A public key, which encrypts at any level.
+    /// A public key, which encrypts at any level. It reports to nobody, and draws from the operating system's
+    /// entropy.
     ///
     /// # Errors
-    /// [`CkksError::Lattice`] where entropy fails.
+    /// [`CkksError::Sampling`] where entropy fails.
     pub fn public_key(&self) -> Result<PublicKey, CkksError> {
-        self.public_key_rng(&mut SecretRng::from_os()?)
+        self.randomness.draw(|rng| {
+            let top = self.params.max_level();
+            self.params.check_fresh(SecretName::Main, top)?;
+            let chain = self.params.chain();
+            let key =
+                clathrate_lattice::PublicKey::generate(&self.secret, chain.ring(), &chain.basis(top), rng)?;
+            Ok(PublicKey::from_parts(&self.params, self.id, key))
+        })
     }
 
-    /// As [`SecretKey::public_key`] with given randomness.
-    pub fn public_key_rng(&self, rng: &mut SecretRng) -> Result<PublicKey, CkksError> {
-        self.params.check_fresh(SecretName::Main, self.params.max_level())?;
-        let chain = self.params.chain();
-        let key = clathrate_lattice::PublicKey::generate(
-            &self.secret,
-            chain.ring(),
-            &chain.basis(self.params.max_level()),
-            rng,
-        )?;
-        Ok(PublicKey { params: self.params.clone(), id: self.id, key })
-    }
-}
-
-impl SecretKey {
     /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as
     /// many bodies as its layout has.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters
-    /// protect; [`CkksError::Lattice`] where entropy fails.
+    /// protect; [`CkksError::Sampling`] where entropy fails; [`CkksError::Cancelled`].
     pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
-        self.encrypt_encoded_rng(plaintext, &mut SecretRng::from_os()?)
-    }
-
-    /// As [`SecretKey::encrypt_encoded`] with given randomness: tests fix its seed.
-    pub fn encrypt_encoded_rng(
-        &self,
-        plaintext: &Plaintext,
-        rng: &mut SecretRng,
-    ) -> Result<Ciphertext, CkksError> {
-        self.params().check_same(plaintext.params(), "the plaintext")?;
-        let (chain, level, layout) = (self.params().chain(), plaintext.level(), *plaintext.layout());
-        let name = if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
-        self.params().check_fresh(name, level)?;
-        let (basis, secret) = (chain.basis(level), self.named(name)?);
-        let mut encrypt = |index: usize| -> Result<_, CkksError> {
-            let mut bundle = Bundle::encrypt_zero(&secret, chain.ring(), &basis, rng)?;
-            for body in 0..layout.bodies {
-                let message = layout
-                    .polynomial_at(index, body)
-                    .and_then(|polynomial| plaintext.messages().get(polynomial));
-                message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
-            }
-            Ok(bundle)
-        };
-        let bundles = (0..layout.bundles()).map(&mut encrypt).collect::<Result<_, _>>()?;
-        let encrypted = Ciphertext {
-            params: self.params().clone(),
-            key_id: self.id(),
-            secret: name,
-            shape: plaintext.shape().to_vec(),
-            layout,
-            level,
-            scale: plaintext.scale(),
-            bundles,
-            estimate: Estimate::unknown(),
-            footprint: None,
-        };
-        Ok(encrypted.freshly(None, self.params().noise_model().fresh_secret(), true))
+        self.randomness.draw(|rng| {
+            self.params.check_same(plaintext.params(), "the plaintext")?;
+            let (level, layout) = (plaintext.level(), *plaintext.layout());
+            let secret =
+                if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
+            self.params.check_fresh(secret, level)?;
+            let encryptor = self.encryptor(secret)?;
+            let outline =
+                Outline { secret, shape: plaintext.shape(), layout, level, scale: plaintext.scale() };
+            let encrypted =
+                encryptor.messages(outline, rng, |polynomial| Ok(plaintext.messages().get(polynomial)))?;
+            Ok(encrypted.freshly(None, encryptor.variance, true))
+        })
     }
 }
 
@@ -340,10 +236,35 @@ impl SecretKey {
 pub struct PublicKey {
     pub(crate) params: Params,
     pub(crate) id: KeyId,
-    pub(crate) key: clathrate_lattice::PublicKey,
+    /// One copy in memory, which clones share.
+    pub(crate) key: Arc<clathrate_lattice::PublicKey>,
+    pub(crate) progress: Progress,
+    pub(crate) randomness: Randomness,
 }
 
 impl PublicKey {
+    pub(crate) fn from_parts(params: &Params, id: KeyId, key: clathrate_lattice::PublicKey) -> Self {
+        Self {
+            params: params.clone(),
+            id,
+            key: Arc::new(key),
+            progress: Progress::none(),
+            randomness: Randomness::default(),
+        }
+    }
+
+    /// The same key, whose encryptions report to `progress`.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// The same key, which draws from `rng` as [`SecretKey::with_rng`] does.
+    #[must_use]
+    pub fn with_rng(self, rng: SecretRng) -> Self {
+        Self { randomness: Randomness::of(rng), ..self }
+    }
+
     /// The parameters.
     #[must_use]
     pub fn params(&self) -> &Params {
@@ -372,29 +293,18 @@ impl PublicKey {
         shape: &[usize],
         options: EncryptOptions,
     ) -> Result<Ciphertext, CkksError> {
-        self.encrypt_array_with_progress(values, shape, options, &mut |_, _| true)
-    }
-
-    /// As [`PublicKey::encrypt_array`]; `progress` is called for each bundle.
-    ///
-    /// # Errors
-    /// As [`PublicKey::encrypt_array`]; [`CkksError::Cancelled`].
-    pub fn encrypt_array_with_progress<'v>(
-        &self,
-        values: impl Into<ValuesRef<'v>>,
-        shape: &[usize],
-        options: EncryptOptions,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
         if options.bodies.is_some() {
             let remedy = "encrypt without `bodies` and bring the bundles under one mask with share_mask";
             let (operation, secret) = ("an encryption by the public key", options.secret().to_string());
             return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
         }
-        let mut rng = SecretRng::from_os()?;
-        let noise = (progress, self.params.noise_model().fresh_public());
-        encrypt_with(&self.params, self.id, values.into(), shape, options, noise, &mut rng, |basis, rng| {
-            Ok(self.key.encrypt_zero(basis, rng)?)
-        })
+        let encryptor = Encryptor {
+            params: &self.params,
+            key_id: self.id,
+            progress: &self.progress,
+            variance: self.params.noise_model().fresh_public(),
+            zero: Box::new(|basis, rng| Ok(self.key.encrypt_zero(basis, rng)?)),
+        };
+        self.randomness.draw(|rng| encryptor.array(values.into(), shape, options, rng))
     }
 }

@@ -518,7 +518,7 @@ impl LightClient {
     /// The error for the first number that is not finite, or else the first that does not fit.
     fn refuse(&self, numbers: &[f64], margin: f64, fits: impl Fn(f64) -> bool) -> Result<(), CkksError> {
         if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: numbers[index] });
+            return Err(CkksError::NotFinite { index, value: numbers[index], shape: None });
         }
         let Some(&value) = numbers.iter().find(|&&number| !fits(number)) else { return Ok(()) };
         let Terms { scale, level, .. } = self.terms;

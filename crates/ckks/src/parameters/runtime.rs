@@ -243,7 +243,7 @@ impl Runtime {
     ///
     /// # Errors
     /// [`CkksError::Arith`] where this machine lacks the instruction set; [`CkksError::Cancelled`].
-    pub fn measure(&self, progress: Progress<'_>) -> Result<MachineProfile, CkksError> {
+    pub fn measure(&self, progress: &Progress) -> Result<MachineProfile, CkksError> {
         let isa = self.processor_isa()?;
         let engine = |degree: usize, moduli: &[u64]| {
             self.engine_for(&EngineRequest { degree, moduli, isa, threads: 1 })

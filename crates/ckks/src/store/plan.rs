@@ -4,7 +4,6 @@
 //! every residue has been compared with its prime.
 
 use std::io::{Seek, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use clathrate_lattice::{Basis, Level, PackedPlaintexts, Ring};
@@ -14,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::{expect, inconsistent, label};
 use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan, Way};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
 use crate::parameters::Params;
 
 /// Metadata of the plan of a linear transform.
@@ -71,21 +70,11 @@ impl Stored for LinearTransformPlan {
         Snapshot::of(self).write_sections(writer)
     }
 
-    fn save_as(
+    fn write_with<W: Write + Seek>(
         &self,
-        path: impl AsRef<Path>,
-        replaced: Replaced,
-        watch: Option<Watch>,
-    ) -> Result<u64, FileError> {
-        Snapshot::of(self).save_as(path, replaced, watch)
-    }
-
-    fn to_file_bytes(&self) -> Result<Vec<u8>, FileError> {
-        Snapshot::of(self).to_file_bytes()
-    }
-
-    fn to_file_bytes_watched(&self, watch: Watch) -> Result<Vec<u8>, FileError> {
-        Snapshot::of(self).to_file_bytes_watched(watch)
+        begin: impl FnOnce(FileLabel, &LinearTransformMetadata) -> Result<FileWriter<W>, FileError>,
+    ) -> Result<FileWriter<W>, FileError> {
+        Snapshot::of(self).write_with(begin)
     }
 }
 

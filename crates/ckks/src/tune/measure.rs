@@ -51,27 +51,26 @@ fn time(engine: &dyn Engine, mut work: impl FnMut()) -> f64 {
 }
 
 /// Measures the kernels of the engines that `engine` makes, in a few seconds; `kernels` names them.
-/// `progress` is called for each degree, for the reading speed and for matrix products.
+/// The steps that are reported are the degrees, the reading speed and matrix products.
 ///
 /// # Errors
 /// Those of `engine`; [`CkksError::Cancelled`].
 pub fn measure(
     kernels: Kernels,
     engine: MakeEngine<'_>,
-    progress: Progress<'_>,
+    progress: &Progress,
 ) -> Result<MachineProfile, CkksError> {
-    let total = LOG_DEGREES.count() + 2;
-    let mut tick = |done| if progress(done, total) { Ok(()) } else { Err(CkksError::Cancelled) };
+    let mut steps = progress.steps(LOG_DEGREES.count() + 2);
     let mut times = Vec::new();
-    for (done, log_degree) in LOG_DEGREES.enumerate() {
-        tick(done)?;
+    for log_degree in LOG_DEGREES {
+        steps.begin()?;
         times.push(measure_degree(engine, 1 << log_degree)?);
     }
-    tick(total - 2)?;
+    steps.begin()?;
     let matrix = measure_matrix(engine)?;
-    tick(total - 1)?;
+    steps.begin()?;
     let (read_ns_per_byte, cache_bytes) = measure_reading(engine)?;
-    progress(total, total);
+    steps.finish()?;
     let source = format!("measured with {} kernels", kernels.name());
     Ok(MachineProfile {
         source,

@@ -3,10 +3,11 @@
 use crate::common::*;
 use clathrate_ckks::circuits::matrix::Weights;
 use clathrate_ckks::keys::KeyLevel;
-use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
+use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Operation, Values};
 use clathrate_ckks::parameters::{Rescale, Segment};
 use clathrate_ckks::{
-    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Runtime, SecretKey,
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Params, ParamsSpec, Progress, Runtime,
+    SecretKey,
 };
 use clathrate_lattice::{LatticeError, Level};
 use rustfft::num_complex::Complex64;
@@ -109,7 +110,8 @@ fn numbers_that_are_not_finite_are_refused_with_their_index() {
         // Index 77 lies in the second bundle: the flat index counts, not the bundle's.
         let mut data = ramp(100);
         data[77] = bad;
-        let text = format!("{bad} at index 77");
+        let name = if bad.is_nan() { "nan".to_owned() } else { bad.to_string() };
+        let text = format!("{name} at index 77");
         for encoding in [Encoding::Slots, Encoding::Coefficients] {
             let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
             assert_refused!(
@@ -472,29 +474,37 @@ fn missing_keys_are_named() {
     let turning = evaluator(&sk, &KeyNeeds::new().rotations([1, -3, 7], KeyLevel::Top));
     assert_refused!(
         turning.rotate(&ct, 2),
-        CkksError::NoRotationKey { steps: 2, .. },
+        CkksError::MissingKey { operation: Operation::Rotate { steps: 2, .. }, .. },
         "rotation by 2",
         "1, 7, -3",
         "making evaluation keys"
     );
     assert_refused!(
         turning.rotate_many(&ct, &[1, 7, 4]),
-        CkksError::NoRotationKey { steps: 4, .. },
+        CkksError::MissingKey { operation: Operation::Rotate { steps: 4, .. }, .. },
         "rotation by 4"
     );
-    assert_refused!(turning.multiply(&ct, &ct), CkksError::NoRelinearisationKey, "`relinearise`");
-    assert_refused!(turning.conjugate(&ct), CkksError::NoConjugationKey, "`conjugate`");
+    assert_refused!(
+        turning.multiply(&ct, &ct),
+        CkksError::MissingKey { operation: Operation::Multiply, .. },
+        "`relinearise`"
+    );
+    assert_refused!(
+        turning.conjugate(&ct),
+        CkksError::MissingKey { operation: Operation::Conjugate(_), .. },
+        "`conjugate`"
+    );
     let multiplying = evaluator(&sk, &KeyNeeds::new().relinearise(KeyLevel::Top));
     assert_refused!(
         multiplying.rotate(&ct, -1),
-        CkksError::NoRotationKey { steps: -1, .. },
+        CkksError::MissingKey { operation: Operation::Rotate { steps: -1, .. }, .. },
         "rotation by -1",
         "none"
     );
     for steps in [i64::MIN, i64::MAX] {
         assert_refused!(
             multiplying.rotate(&ct, steps.wrapping_add(3)),
-            CkksError::NoRotationKey { .. },
+            CkksError::MissingKey { operation: Operation::Rotate { .. }, .. },
             "rotation by"
         );
     }
@@ -1033,16 +1043,6 @@ fn flood_bits_out_of_range_are_refused() {
     );
 }
 
-/// Counts calls, answers `false` from call `stop` on.
-fn stop_at(stop: usize) -> impl FnMut(usize, usize) -> bool {
-    let mut calls = 0;
-    move |done, total| {
-        assert!(done <= total);
-        calls += 1;
-        calls <= stop
-    }
-}
-
 #[test]
 fn stopping_at_any_step_is_cancelled_and_nothing_else() {
     let (params, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
@@ -1054,40 +1054,36 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
         KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
     let bundles = ct.bundles().len();
     let products = 2 * 2 * params.chain().basis(ct.level()).len();
-    type Work<'a> =
-        (&'a str, usize, Box<dyn Fn(&mut dyn FnMut(usize, usize) -> bool) -> Result<(), CkksError> + 'a>);
+    type Work<'a> = (&'a str, usize, Box<dyn Fn(Progress) -> Result<(), CkksError> + 'a>);
+    let of_owner = |progress| sk.clone().with_progress(progress);
     let works: Vec<Work<'_>> = vec![
         (
             "encrypt",
             bundles,
-            Box::new(|p| sk.encrypt_array_with_progress(&data, &[4, 70], COEFFICIENTS, p).map(drop)),
+            Box::new(|p| of_owner(p).encrypt_array(&data, &[4, 70], COEFFICIENTS).map(drop)),
         ),
         (
             "public encrypt",
             bundles,
-            Box::new(|p| pk.encrypt_array_with_progress(&data, &[4, 70], COEFFICIENTS, p).map(drop)),
+            Box::new(|p| pk.clone().with_progress(p).encrypt_array(&data, &[4, 70], COEFFICIENTS).map(drop)),
         ),
-        ("decrypt", bundles, Box::new(|p| sk.decrypt_with_progress(&ct, p).map(drop))),
+        ("decrypt", bundles, Box::new(|p| of_owner(p).decrypt(&ct).map(drop))),
+        ("share", bundles, Box::new(|p| of_owner(p).decrypt_to_share(&ct, 8, HonestEvaluator).map(drop))),
+        ("keys", 4, Box::new(|p| of_owner(p).evaluation_keys(&needs).map(drop))),
         (
-            "share",
-            bundles,
-            Box::new(|p| sk.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, p).map(drop)),
+            "matrix",
+            products,
+            Box::new(|p| ev.clone().with_progress(p).multiply_matrix(&weights, &ct).map(drop)),
         ),
-        ("keys", 4, Box::new(|p| sk.evaluation_keys_with_progress(&needs, p).map(drop))),
-        ("matrix", products, Box::new(|p| ev.multiply_matrix_with_progress(&weights, &ct, p).map(drop))),
     ];
     for (name, steps, work) in works {
         for stop in 0..steps {
-            assert_refused!(work(&mut stop_at(stop)), CkksError::Cancelled, "progress callback");
+            assert_refused!(work(cancelling_after(stop)), CkksError::Cancelled, "progress callback");
         }
-        assert!(work(&mut stop_at(usize::MAX)).is_ok(), "{name}");
-        let mut last = (0, 0);
-        work(&mut |done, total| {
-            last = (done, total);
-            true
-        })
-        .expect("not stopped");
-        assert_eq!(last, (steps, steps), "{name} ends complete");
+        let (progress, seen) = recorded();
+        work(progress).expect("not stopped");
+        let expected: Vec<_> = (0..=steps).map(|done| (done, steps)).collect();
+        assert_eq!(*seen.lock().expect("no panic"), expected, "{name} ends complete");
     }
 }
 
@@ -1166,7 +1162,7 @@ fn plaintexts_that_do_not_fit_the_ciphertext_are_refused() {
     assert_refused!(
         ev.encode(&real(&[f64::NAN]), &[1], Encoding::Slots, top, scale),
         CkksError::NotFinite { index: 0, .. },
-        "NaN"
+        "nan"
     );
     assert_refused!(
         ev.encode(&real(&[]), &[0], Encoding::Slots, top, scale),

@@ -386,7 +386,7 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
             assert!(worst(&numbers(&sk, &conjugate), &expected) < once);
             assert_refused!(
                 ev.rotate(&x, 8),
-                CkksError::NoKey { .. },
+                CkksError::MissingKey { .. },
                 "rotate",
                 "by 8",
                 &format!("bodies-automorphism {bodies} ")
@@ -410,11 +410,11 @@ fn rotations_and_conjugation_serve_all_bodies_with_one_decomposition() {
         );
         assert_refused!(
             ev.rotate(&x, 1),
-            CkksError::NoKey { .. },
+            CkksError::MissingKey { .. },
             "2 bodies under one mask",
             "bodies-automorphism 3"
         );
-        assert_refused!(ev.conjugate(&x), CkksError::NoKey { .. }, "conjugate 2 bodies");
+        assert_refused!(ev.conjugate(&x), CkksError::MissingKey { .. }, "conjugate 2 bodies");
     }
 }
 
@@ -564,7 +564,7 @@ fn secrets_change_and_come_back() {
     assert!(ev.change_secret(&x, main).expect("nothing to do").bundles() == x.bundles());
     assert_refused!(
         ev.change_secret(&there, two),
-        CkksError::NoKey { .. },
+        CkksError::MissingKey { .. },
         "from body:1/3 to bodies:1",
         "change-secret"
     );
@@ -810,13 +810,13 @@ fn operands_of_different_secrets_layouts_and_owners_are_refused() {
     assert_refused!(ev.share_mask(&two, 2), CkksError::SecretWithoutKeys { .. }, "bodies:2", "split_mask");
     assert_refused!(
         ev.share_mask(&main, 5),
-        CkksError::NoKey { .. },
+        CkksError::MissingKey { .. },
         "bring 5 bundles under one mask",
         "format-switch 2"
     );
     assert_refused!(ev.share_mask(&main, 0), CkksError::OutOfRange { .. }, "1 to 4096");
     assert_refused!(ev.split_mask(&main), CkksError::Conversion { .. }, "\"main\"");
-    assert_refused!(ev.split_mask(&three), CkksError::NoKey { .. }, "from body:0/3 to main");
+    assert_refused!(ev.split_mask(&three), CkksError::MissingKey { .. }, "from body:0/3 to main");
     assert_refused!(Evaluator::new(&params).share_mask(&main, 2), CkksError::NoKeys { .. }, "under one mask");
     // Rows of several chunks under one mask have no common sum.
     let long = encrypt_as(&sk, &Values::Real(ramp(80)), &[80], slots(Some(3), None), 3);
@@ -981,7 +981,7 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
     assert_close(&decrypt(&sk, &ev.share_mask(&x, 8).expect("rounds")), &ramp(40), 1e-6);
     assert_refused!(
         ev.share_mask(&x, 16),
-        CkksError::NoKey { .. },
+        CkksError::MissingKey { .. },
         "bring 16 bundles under one mask",
         "format-switch 4 8"
     );

@@ -9,7 +9,9 @@ use clathrate_ckks::encoding::dft;
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, SecretName, Values};
 use clathrate_ckks::parameters::Switching;
-use clathrate_ckks::{CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Order, Params, Runtime};
+use clathrate_ckks::{
+    CkksError, Complex64, Encoding, Evaluator, Event, KeyNeeds, Order, Params, Progress, Runtime,
+};
 use clathrate_lattice::Level;
 use clathrate_lattice::switch::SwitchMethod;
 
@@ -147,11 +149,9 @@ fn missing_keys_are_listed_before_the_work() {
     let most = early
         .iter()
         .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
-    let mut stages = 0;
-    let error = evaluator(&sk, &most).bootstrap_with_progress(&ct, &plan, &mut |_, _| {
-        stages += 1;
-        true
-    });
+    let (progress, seen) = recorded();
+    let error = evaluator(&sk, &most).with_progress(progress).bootstrap(&ct, &plan);
+    let stages = seen.lock().expect("no panic").len();
     let Err(CkksError::MissingKeys { count, bytes, names, .. }) = error else { panic!("{error:?}") };
     let missing = late
         .iter()
@@ -339,7 +339,7 @@ fn stages_refuse_what_they_cannot_take() {
         assert_close(&decrypt(&sk, &ev.bootstrap(&high, &plan).expect("bootstrap")), &noise(slots, 1), 1e-4);
     }
     // A cancelled bootstrap stops at the next stage.
-    let stopped = ev.clone().watched(|stage| stage != "modular reduction");
+    let stopped = ev.clone().with_progress(Progress::new(|event| event != Event::Stage("modular reduction")));
     assert_refused!(stopped.bootstrap(&x, &plan), CkksError::Cancelled, "stopped");
     // The ephemeral key serves level 0 alone.
     assert_refused!(

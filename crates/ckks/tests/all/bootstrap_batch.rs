@@ -165,13 +165,9 @@ fn arrays_are_bootstrapped_together() {
         let mut arrays: Vec<&Ciphertext> = arrays.iter().collect();
         let high = encrypt_as(&sk, &Values::Real(values[1].clone()), &shapes[1], above, 9);
         arrays.push(&high);
-        let mut last = (0, 0);
-        let fresh = ev
-            .bootstrap_batch(&arrays, &plan, &mut |done, all| {
-                last = (done, all);
-                true
-            })
-            .expect("bootstrap");
+        let (progress, seen) = recorded();
+        let fresh = ev.clone().with_progress(progress).bootstrap_batch(&arrays, &plan).expect("bootstrap");
+        let last = *seen.lock().expect("no panic").last().expect("steps");
         assert_eq!((fresh.len(), last.0), (4, last.1));
         // All eight polynomials are one batch: the price is that of one array with as many.
         let price = |run: &dyn Fn(&Evaluator)| {
@@ -192,7 +188,7 @@ fn arrays_are_bootstrapped_together() {
                 .iter()
                 .map(|shape| symbol(ev, shape))
                 .collect();
-            ev.bootstrap_batch(&all.iter().collect::<Vec<_>>(), &plan, &mut |_, _| true).expect("dry run");
+            ev.bootstrap_batch(&all.iter().collect::<Vec<_>>(), &plan).expect("dry run");
         });
         let whole = price(&|ev| drop(ev.bootstrap(&symbol(ev, &[8, slots]), &plan).expect("dry run")));
         assert!((together / whole - 1.0).abs() < 1e-6, "{together} and {whole}");
@@ -208,7 +204,7 @@ fn arrays_are_bootstrapped_together() {
     let plan = BootstrapPlan::with_options(&params, options(2, false)).expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let x = encrypted(&sk, &plan, &noise(slots, 1), &[slots]);
-    let batch = |y: &Ciphertext| ev.bootstrap_batch(&[&x, y], &plan, &mut |_, _| true);
+    let batch = |y: &Ciphertext| ev.bootstrap_batch(&[&x, y], &plan);
     let low = ev.drop_to_level(&x, Level(2)).expect("a level");
     assert_refused!(batch(&low), CkksError::InBatch { index: 1, .. }, "array 1 of the batch");
     assert_refused!(
@@ -239,8 +235,12 @@ fn arrays_are_bootstrapped_together() {
     );
     let other = encrypted(&secret(&params, 17), &plan, &noise(slots, 1), &[slots]);
     assert_refused!(batch(&other), CkksError::InBatch { index: 1, .. }, "belongs to secret");
-    assert_refused!(ev.bootstrap_batch(&[], &plan, &mut |_, _| true), CkksError::NoTerms { .. }, "bootstrap");
-    assert_refused!(ev.bootstrap_batch(&[&x], &plan, &mut |_, _| false), CkksError::Cancelled, "stopped");
+    assert_refused!(ev.bootstrap_batch(&[], &plan), CkksError::NoTerms { .. }, "bootstrap");
+    assert_refused!(
+        ev.with_progress(cancelling_after(0)).bootstrap_batch(&[&x], &plan),
+        CkksError::Cancelled,
+        "stopped"
+    );
 }
 
 /// Many polynomials are bootstrapped some at a time: the same bits, with progress in between.
@@ -254,14 +254,11 @@ fn many_polynomials_are_bootstrapped_some_at_a_time() {
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let x = noise(rows * slots, 4);
         let ct = encrypted(&sk, &plan, &x, &[rows, slots]);
-        let mut last = (0, 0);
-        let mut told = |done: usize, all: usize| {
-            assert!(done >= last.0 && done <= all, "{done} of {all} after {}", last.0);
-            last = (done, all);
-            true
-        };
-        let fresh = ev.bootstrap_with_progress(&ct, &plan, &mut told).expect("bootstrap");
-        assert_eq!(last, (calls * 6, calls * 6), "{bodies} bodies, {rows} rows");
+        let (progress, seen) = recorded();
+        let fresh = ev.clone().with_progress(progress).bootstrap(&ct, &plan).expect("bootstrap");
+        let seen = seen.lock().expect("no panic");
+        assert!(seen.is_sorted() && seen.iter().all(|(done, all)| done <= all), "{seen:?}");
+        assert_eq!(seen.last(), Some(&(calls * 6, calls * 6)), "{bodies} bodies, {rows} rows");
         assert_eq!(fresh.shape(), [rows, slots]);
         let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
         assert!(error < 2f64.powi(-16), "{error:e}");
@@ -271,11 +268,7 @@ fn many_polynomials_are_bootstrapped_some_at_a_time() {
             assert_eq!(ev.bootstrap(&first, &plan).expect("bootstrap").bundles(), &fresh.bundles()[..6]);
         }
         // The second group can be the one that stops.
-        let mut count = 0;
-        let stopped = ev.bootstrap_with_progress(&ct, &plan, &mut |_, _| {
-            count += 1;
-            count < 9
-        });
+        let stopped = ev.with_progress(cancelling_after(8)).bootstrap(&ct, &plan);
         assert_refused!(stopped, CkksError::Cancelled, "stopped");
     }
 }

@@ -488,7 +488,7 @@ fn prepared_matrices_multiply_a_part_of_the_columns() {
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
     let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("a plan");
     let ev = evaluator(&sk, &plan.needs());
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("a matrix");
+    let matrix = plan.prepare(&ev).expect("a matrix");
     for range in [3..9, 29..30, 0..17] {
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let product = ev.multiply_prepared(&matrix, &part).expect("a product");

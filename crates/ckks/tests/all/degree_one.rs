@@ -459,7 +459,7 @@ fn what_a_low_degree_cannot_do_is_refused() {
             ev.to_lwe(&encrypt_as(&sk, &Values::Real(ramp(2)), &[2], coefficients(), 13)).expect("samples");
         assert!(matches!(
             ev.to_rlwe(&samples),
-            Err(CkksError::NoConjugationKey | CkksError::NoRelativeKeys { .. })
+            Err(CkksError::MissingKey { .. } | CkksError::NoRelativeKeys { .. })
         ));
         assert!(matches!(ev.add(&samples, &x), Err(CkksError::Conversion { .. })), "degrees do not mix");
         assert!(params.relative(ModuleShape { degree: 1, rank: rank * degree + 1 }).is_err());

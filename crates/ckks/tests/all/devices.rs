@@ -179,7 +179,9 @@ fn arrays_and_keys_move_between_devices_and_two_engines_live_in_one_process() {
     let again = x.under(&there).expect("moved");
     assert!(Arc::ptr_eq(again.params().chain(), moved.params().chain()));
     let keys = sk
-        .evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32]))
+        .clone()
+        .with_rng(SecretRng::from_seed([77; 32]))
+        .evaluation_keys(&needs)
         .expect("keys")
         .under(&there)
         .expect("moved");
@@ -315,7 +317,9 @@ fn a_device_that_fails_is_an_error_and_leaves_the_host_as_it_was() {
     let x = encrypt_as(&sk, &noise(4, 1), &[4], slots_at(None), 1);
     let before = x.to_file_bytes().expect("bytes");
     let keys = sk
-        .evaluation_keys_rng(&needs, &mut SecretRng::from_seed([77; 32]))
+        .clone()
+        .with_rng(SecretRng::from_seed([77; 32]))
+        .evaluation_keys(&needs)
         .expect("keys")
         .under(&there)
         .expect("moved");

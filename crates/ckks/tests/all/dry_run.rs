@@ -7,7 +7,9 @@ use crate::common::measure::phases;
 use crate::common::{custom, encrypt_as, evaluator, params, ramp, secret};
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, SecretName, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Polynomial, PolynomialBasis};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, Event, Params, Polynomial, PolynomialBasis, Progress,
+};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
@@ -185,13 +187,16 @@ fn watchers_hear_the_stages_and_can_cancel() {
     let x = crate::common::encrypt(&owner, &vec![0.25; count]);
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let log = heard.clone();
-    let watched = Evaluator::with_keys(keys.clone()).watched(move |name| {
-        log.lock().expect("not poisoned").push(name.to_owned());
+    let watched = Evaluator::with_keys(keys.clone()).with_progress(Progress::new(move |event| {
+        if let Event::Stage(name) = event {
+            log.lock().expect("not poisoned").push(name.to_owned());
+        }
         true
-    });
+    }));
     circuit(&watched, &x, &weights).expect("the circuit");
     assert_eq!(*heard.lock().expect("not poisoned"), ["polynomial", "weights", "rescale"]);
-    let stopped = Evaluator::with_keys(keys).watched(|name| name != "weights");
+    let stopped =
+        Evaluator::with_keys(keys).with_progress(Progress::new(|event| event != Event::Stage("weights")));
     assert!(matches!(circuit(&stopped, &x, &weights), Err(CkksError::Cancelled)));
 }
 

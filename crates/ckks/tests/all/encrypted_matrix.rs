@@ -166,6 +166,6 @@ fn what_is_missing_is_told_at_once() {
     assert!(matches!(ev.transposed(&samples), Err(CkksError::Conversion { .. })));
     assert!(matches!(ev.multiply_transposed(&x, &samples), Err(CkksError::Conversion { .. })));
     let _ = KeyNeeds::new().encrypted_matrices(samples.params(), KeyLevel::Top);
-    let stopped = ev.multiply_transposed_with_progress(&x, &x, &mut |done, _| done < 3);
+    let stopped = ev.with_progress(cancelling_after(3)).multiply_transposed(&x, &x);
     assert!(matches!(stopped, Err(CkksError::Cancelled)));
 }

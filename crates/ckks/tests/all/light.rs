@@ -401,7 +401,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             .expect("a plan");
             assert_refused!(
                 evaluator(&sk, other.needs()).pack(&samples, &midpoints),
-                CkksError::NoKey { .. },
+                CkksError::MissingKey { .. },
                 &format!("device:{device}")
             );
             assert_refused!(

@@ -9,8 +9,11 @@ use crate::common::*;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
+use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Complex64, Encoding, Evaluator, KeyNeeds, Level, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Complex64, Encoding, Evaluator, Event, KeyNeeds, Level, Progress, SecretKey,
+};
 
 /// Weights whose products with numbers of magnitude 1 stay so, as rows.
 fn weights(rows: usize, inner: usize, seed: u64) -> Vec<f64> {
@@ -67,8 +70,8 @@ fn products_inside_bootstraps_are_the_products() {
             plan.predicted_error().expect("prediction"),
             plan.bootstrap().output_level(),
         );
-        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
-        let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+        let matrix = plan.prepare(&ev).expect("keys");
+        let fresh = ev.mambo(&matrix, &ct).expect("product");
         assert_eq!(
             (fresh.shape(), fresh.level(), fresh.encoding()),
             (&shapes.1[..], bootstrap, Encoding::Slots)
@@ -107,19 +110,17 @@ fn products_of_real_numbers_are_bootstrapped_in_pairs() {
         let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
         assert!(plan.nanoseconds_of(true).expect("cost") < plan.nanoseconds_of(false).expect("cost"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
-        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+        let matrix = plan.prepare(&ev).expect("keys");
         let ct = encrypted(&sk, &plan, &x, true);
         // What runs is what was priced: half as many bootstraps as of complex numbers.
         let recorder = Evaluator::recording_for(&params, plan.needs().expect("needs"));
         let symbol =
             Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale())
                 .expect("symbol");
-        recorder
-            .mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"), &mut |_, _| true)
-            .expect("dry run");
+        recorder.mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol")).expect("dry run");
         let ratio = recorder.recorded().cost().nanoseconds / plan.nanoseconds_of(true).expect("cost");
         assert!((0.97..1.03).contains(&ratio), "{rows} x {inner}: {ratio}");
-        let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+        let fresh = ev.mambo(&matrix, &ct).expect("product");
         assert_eq!(
             (fresh.shape(), fresh.level(), fresh.is_complex()),
             (&plan.array_shapes().1[..], Level(6), false)
@@ -156,8 +157,8 @@ fn products_of_every_size_are_the_products() {
             .expect("plan"),
         );
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
-        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
-        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, false), &mut |_, _| true).expect("product");
+        let matrix = plan.prepare(&ev).expect("keys");
+        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, false)).expect("product");
         let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
         let (measured, predicted) = (
             complex_deviation(&got[..expected.len()], &expected),
@@ -203,9 +204,9 @@ fn products_before_bootstraps_are_the_products() {
             );
             let ev = evaluator(&sk, &plan.needs().expect("needs"));
             let (shapes, predicted) = (plan.array_shapes(), plan.predicted_error().expect("prediction"));
-            let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+            let matrix = plan.prepare(&ev).expect("keys");
             let ct = encrypted(&sk, &plan, &x, real);
-            let fresh = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+            let fresh = ev.mambo(&matrix, &ct).expect("product");
             assert_eq!((fresh.shape(), fresh.level()), (&shapes.1[..], plan.bootstrap().output_level()));
             let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
             let measured = complex_deviation(&got, &expected) * if real { 2f64.sqrt() } else { 1.0 };
@@ -348,8 +349,8 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
     let w = weights(rows, inner, 3);
     for (columns, real) in [(slots, false), (slots - 7, true), (2 * slots - 1, false)] {
         let circuit = |ev: &Evaluator, x: &Ciphertext| {
-            ev.multiply_plain_matrix((rows, inner, &w), x, &mut |_, _| true)
-                .and_then(|product| ev.rescale(&product))
+            let product = array(ev, x).left_multiply(&(rows, inner, &w[..]), None)?;
+            ev.rescale(product.data())
         };
         let x = complex(inner * columns, 6);
         let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
@@ -375,7 +376,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         assert_eq!((fresh.level(), fresh.is_complex()), (Level(5), !real));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
-        let text = ev.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
+        let text = array(&ev, &ct).explain_left_multiply(&(rows, inner, &w[..])).expect("text");
         assert!(
             text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" ms saved: "),
             "{text}"
@@ -388,7 +389,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
             Some(0.1),
         );
         let fused = |w: &[f64], x: &Ciphertext, ev: &Evaluator| {
-            ev.multiply_inside_bootstrap((rows, inner, w), x, &mut |_, _| true).expect("a plan").is_some()
+            ev.multiply_inside_bootstrap((rows, inner, w), x).expect("a plan").is_some()
         };
         let all = w.chunks(inner).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         let bounded = bounded.expect("symbol");
@@ -410,7 +411,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         assert_eq!(fresh.level(), Level(5));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
-        let text = few.explain_plain_matrix((rows, inner, &w), &ct).expect("text");
+        let text = array(&few, &ct).explain_left_multiply(&(rows, inner, &w[..])).expect("text");
         assert!(
             text.starts_with("the array is bootstrapped first, from level 3 to 6")
                 && text.contains("\n3 x 5 matrix times"),
@@ -419,40 +420,36 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are
         // those of the bootstrapped array.
         let large: Vec<f64> = w.iter().map(|w| 8.0 * w).collect();
-        assert!(
-            ev.multiply_inside_bootstrap((rows, inner, &large), &ct, &mut |_, _| true)
-                .expect("no product")
-                .is_none()
-        );
+        assert!(ev.multiply_inside_bootstrap((rows, inner, &large), &ct).expect("no product").is_none());
         let many = vec![0.1; 40 * inner];
         let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs")))
             .bootstrapping(None)
             .expect("evaluator");
+        assert!(both.multiply_inside_bootstrap((40, inner, &many), &ct).expect("no product").is_none());
         assert!(
-            both.multiply_inside_bootstrap((40, inner, &many), &ct, &mut |_, _| true)
-                .expect("no product")
-                .is_none()
-        );
-        assert!(
-            both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct, &mut |_, _| true)
-                .expect("a product")
-                .is_some()
+            both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct).expect("a product").is_some()
         );
         // What cannot be multiplied is refused before a bootstrap.
         let mut wrong = large.clone();
         wrong[4] = f64::NAN;
         for ev in [&ev, &few] {
-            let refused = |w: &[f64]| {
-                ev.watched_by_panic().multiply_plain_matrix((rows, inner, w), &ct, &mut |_, _| true)
-            };
-            assert_refused!(refused(&wrong), CkksError::NotFinite { index: 4, .. }, "NaN");
+            let unstarted = array(&ev.watched_by_panic(), &ct);
             assert_refused!(
-                ev.watched_by_panic().multiply_plain_matrix((5, 3, &w), &ct, &mut |_, _| true),
+                unstarted.left_multiply(&(rows, inner, &wrong[..]), None),
+                CkksError::NotFinite { index: 4, .. },
+                "nan at index (0, 4)"
+            );
+            assert_refused!(
+                unstarted.left_multiply(&(5, 3, &w[..]), None),
                 CkksError::Shape { .. },
                 "column"
             );
         }
     }
+}
+
+fn array(ev: &Evaluator, x: &Ciphertext) -> EncryptedArray {
+    EncryptedArray::new(x.clone(), ev)
 }
 
 /// An evaluator whose stages must not begin.
@@ -462,7 +459,10 @@ trait WatchedByPanic {
 
 impl WatchedByPanic for Evaluator {
     fn watched_by_panic(&self) -> Evaluator {
-        self.clone().watched(|stage| panic!("the stage \"{stage}\" began"))
+        self.clone().with_progress(Progress::new(|event| match event {
+            Event::Stage(stage) => panic!("the stage \"{stage}\" began"),
+            _ => true,
+        }))
     }
 }
 
@@ -489,8 +489,8 @@ fn products_follow_one_another() {
     let x = complex(rows * columns, 8);
     let mut ct = encrypted(&sk, &plans[0], &x, false);
     for plan in &plans {
-        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
-        ct = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+        let matrix = plan.prepare(&ev).expect("keys");
+        ct = ev.mambo(&matrix, &ct).expect("product");
         assert_eq!(ct.shape(), [rows * columns / slots, slots]);
     }
     let expected = product(&second, &product(&first, &x, columns), columns);
@@ -512,8 +512,8 @@ fn products_follow_one_another() {
     };
     let before = ev.bootstrap(&in_slots(&ct), &whole).expect("bootstrap");
     let after = in_slots(&ev.bootstrap(&ct, &whole).expect("bootstrap"));
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
-    let inside = ev.mambo(&matrix, &ct, &mut |_, _| true).expect("product");
+    let matrix = plan.prepare(&ev).expect("keys");
+    let inside = ev.mambo(&matrix, &ct).expect("product");
     let expected = product(&w, &x, slots);
     for (place, fresh) in [("before", before), ("after", after), ("inside", inside)] {
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &expected);
@@ -556,7 +556,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     assert_refused!(new((1, 1), &[1.0], 0, &options), CkksError::OutOfRange { .. }, "power of two");
     assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
     assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "0");
-    assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "NaN");
+    assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "nan");
     let rounds = MamboOptions {
         bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() },
         ..options
@@ -583,47 +583,34 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let before = MamboOptions { placement: Placement::Before, ..options };
     let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &before).expect("plan"));
     let own = evaluator(&sk, &plan.needs().expect("needs"));
-    let matrix = plan.prepare(&own, &mut |_, _| true).expect("keys");
+    let matrix = plan.prepare(&own).expect("keys");
     let few = EncryptOptions { capacity: Some(slots / 2), ..plan.encryption() };
     let few = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], few, 1);
-    assert_refused!(own.mambo(&matrix, &few, &mut |_, _| true), CkksError::Shape { .. }, "capacity of 512");
+    assert_refused!(own.mambo(&matrix, &few), CkksError::Shape { .. }, "capacity of 512");
     let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &options).expect("plan"));
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("keys");
+    let matrix = plan.prepare(&ev).expect("keys");
     let three = encrypt_as(&sk, &Values::Real(vec![0.5; 3 * slots]), &[3, slots], plan.encryption(), 1);
-    assert_refused!(
-        ev.mambo(&matrix, &three, &mut |_, _| true),
-        CkksError::Shape { .. },
-        "X.reshape(-1, 512)"
-    );
+    assert_refused!(ev.mambo(&matrix, &three), CkksError::Shape { .. }, "X.reshape(-1, 512)");
     let two = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], plan.encryption(), 1);
     let real =
         MamboOptions { bootstrap: BootstrapOptions { real: true, ..BootstrapOptions::default() }, ..options };
     let real = Arc::new(new((2, 2), &[0.5; 4], slots, &real).expect("plan"));
-    let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs")), &mut |_, _| true).expect("keys");
+    let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs"))).expect("keys");
     let pairs = encrypt_as(&sk, &Values::Complex(complex(2 * slots, 1)), &[2, slots], plan.encryption(), 1);
-    assert_refused!(
-        ev.mambo(&own, &pairs, &mut |_, _| true),
-        CkksError::Conversion { .. },
-        "plan is for real numbers"
-    );
+    assert_refused!(ev.mambo(&own, &pairs), CkksError::Conversion { .. }, "plan is for real numbers");
     let few = evaluator(&sk, &plan.matrix().needs());
-    assert_refused!(few.mambo(&matrix, &two, &mut |_, _| true), CkksError::MissingKeys { .. }, "bootstrap");
+    assert_refused!(few.mambo(&matrix, &two), CkksError::MissingKeys { .. }, "bootstrap");
     // Every stage can be the last one.
     for stop in [1, 3, 6] {
-        let mut calls = 0;
-        let stopped = ev.mambo(&matrix, &two, &mut |done, all| {
-            calls += 1;
-            assert!(done <= all);
-            calls < stop
-        });
+        let stopped = ev.clone().with_progress(cancelling_after(stop - 1)).mambo(&matrix, &two);
         assert_refused!(stopped, CkksError::Cancelled, "stopped by the progress");
     }
     assert_refused!(
-        ev.mambo(&matrix, &two, &mut |_, _| false),
+        ev.clone().with_progress(cancelling_after(0)).mambo(&matrix, &two),
         CkksError::Cancelled,
         "stopped by the progress"
     );
     let low = ev.drop_to_level(&two, Level(plan.bootstrap().input_level().0 - 1)).expect("a level");
-    assert_refused!(ev.mambo(&matrix, &low, &mut |_, _| true), CkksError::LevelTooLow { .. }, "level");
+    assert_refused!(ev.mambo(&matrix, &low), CkksError::LevelTooLow { .. }, "level");
 }

@@ -26,7 +26,7 @@ fn by(method: MatrixMethod, own_masks: bool) -> MatrixOptions {
 
 fn ready(sk: &SecretKey, plan: &MatrixPlan) -> (Evaluator, PlannedMatrix) {
     let ev = evaluator(sk, &plan.needs());
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("ready");
+    let matrix = plan.prepare(&ev).expect("ready");
     (ev, matrix)
 }
 
@@ -63,7 +63,7 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
                     .expect("plan");
                 let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
                 let (ev, matrix) = ready(&sk, &plan);
-                let y = ev.multiply_planned(&matrix, &x, &mut |_, _| true).expect("product");
+                let y = ev.multiply_planned(&matrix, &x).expect("product");
                 assert_eq!(
                     (y.shape(), y.level(), y.secret().bodies(), y.params()),
                     (&[rows, columns][..], Level(0), 1, &params)
@@ -96,11 +96,8 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
                     x.scale(),
                 )
                 .expect("symbol");
-                let dry = recorder.multiply_planned(
-                    &matrix,
-                    &recorder.take_symbol(symbol, None).expect("symbol"),
-                    &mut |_, _| true,
-                );
+                let dry =
+                    recorder.multiply_planned(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"));
                 assert_eq!(dry.expect("dry run").layout(), y.layout());
                 if method == MatrixMethod::Prepared {
                     // Of the other methods the cost is that of such a run.
@@ -128,7 +125,7 @@ fn errors_of_exact_products_are_those_predicted() {
             let data: Vec<f64> = noise(inner * columns, 50).iter().map(|v| v.signum()).collect();
             let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
             let (ev, matrix) = ready(&sk, &plan);
-            let y = ev.multiply_planned(&matrix, &x, &mut |_, _| true).expect("product");
+            let y = ev.multiply_planned(&matrix, &x).expect("product");
             let expected = product(&weights, &data, inner, columns);
             sum += decrypt(&sk, &y).iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
             count += (rows * columns) as f64;
@@ -269,7 +266,7 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
         assert_eq!(x.layout().lanes, 128);
         let (ev, matrix) = ready(&sk, &plan);
         assert_eq!(sk.evaluation_keys(&plan.needs()).expect("keys").bytes(), plan.chosen().owner_key_bytes);
-        let y = ev.multiply_planned(&matrix, &x, &mut |_, _| true).expect("product");
+        let y = ev.multiply_planned(&matrix, &x).expect("product");
         assert_eq!(y.layout().lanes, 128);
         let measured = deviation(&decrypt(&sk, &y), &expected);
         assert!(measured < 2.0 * plan.chosen().error, "{measured:e}, {:e}", plan.chosen().error);
@@ -297,8 +294,8 @@ fn a_product_is_the_factor_of_the_next_one() {
         let lanes = Some(x.layout().lanes);
         let two = MatrixPlan::new(&params, (7, 12, &second), 9, &at(methods[1], 1, lanes)).expect("plan");
         let ((ev1, w1), (ev2, w2)) = (ready(&sk, &one), ready(&sk, &two));
-        let y = ev1.multiply_planned(&w1, &x, &mut |_, _| true).expect("first");
-        let z = ev2.multiply_planned(&w2, &y, &mut |_, _| true).expect("second");
+        let y = ev1.multiply_planned(&w1, &x).expect("first");
+        let z = ev2.multiply_planned(&w2, &y).expect("second");
         assert_close(&decrypt(&sk, &z), &expected, 1e-4);
     }
 }
@@ -319,30 +316,22 @@ fn what_no_plan_fits_is_refused() {
             "level 0"
         );
         let bad = MatrixPlan::new(&params, (3, 4, &[f64::NAN; 12]), 50, &by(method, false));
-        assert_refused!(bad, CkksError::NotFinite { .. }, "NaN");
+        assert_refused!(bad, CkksError::NotFinite { .. }, "nan");
     }
     let exact = plan(&by(MatrixMethod::Exact, false)).expect("plan");
     let (ev, matrix) = ready(&sk, &exact);
     let other = sk.encrypt_array(&noise(200, 1), &[4, 50], common_options(Some(Level(0)))).expect("array");
-    assert_refused!(
-        ev.multiply_planned(&matrix, &other, &mut |_, _| true),
-        CkksError::OutOfRange { .. },
-        "level 1"
-    );
+    assert_refused!(ev.multiply_planned(&matrix, &other), CkksError::OutOfRange { .. }, "level 1");
     let wrong = sk.encrypt_array(&noise(150, 1), &[3, 50], exact.encryption()).expect("array");
-    assert_refused!(
-        ev.multiply_planned(&matrix, &wrong, &mut |_, _| true),
-        CkksError::Shape { .. },
-        "3 columns"
-    );
-    let without = Evaluator::new(&params).multiply_planned(
-        &matrix,
-        &encrypted(&sk, &exact, &noise(200, 1), [4, 50], false),
-        &mut |_, _| true,
-    );
+    assert_refused!(ev.multiply_planned(&matrix, &wrong), CkksError::Shape { .. }, "3 columns");
+    let without = Evaluator::new(&params)
+        .multiply_planned(&matrix, &encrypted(&sk, &exact, &noise(200, 1), [4, 50], false));
     assert_refused!(without, CkksError::NoKeys { .. }, "packing");
     let right = encrypted(&sk, &exact, &noise(200, 1), [4, 50], false);
-    assert!(matches!(ev.multiply_planned(&matrix, &right, &mut |_, _| false), Err(CkksError::Cancelled)));
+    assert!(matches!(
+        ev.with_progress(cancelling_after(0)).multiply_planned(&matrix, &right),
+        Err(CkksError::Cancelled)
+    ));
 }
 
 fn common_options(level: Option<Level>) -> EncryptOptions {

@@ -238,11 +238,11 @@ fn what_cannot_be_packed_is_refused() {
     // The error names the step whose key is missing.
     assert_refused!(
         ev.pack(&low, &[]),
-        CkksError::NoKey { .. },
+        CkksError::MissingKey { .. },
         "pack samples of degree and rank 1x64 to degree 64",
         "pack 1x64 8"
     );
-    assert_refused!(ev.pack(&low, &[8, 2]), CkksError::NoKey { .. }, "8x8 to degree 32");
+    assert_refused!(ev.pack(&low, &[8, 2]), CkksError::MissingKey { .. }, "8x8 to degree 32");
     let two = encrypt_as(
         &sk,
         &Values::Real(noise(6, 1)),

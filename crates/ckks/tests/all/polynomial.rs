@@ -363,7 +363,7 @@ fn too_few_levels_are_refused_with_the_depth_and_the_remedy() {
 fn polynomials_that_are_none_are_refused() {
     let new = |coefficients: &[f64], domain| Polynomial::new(coefficients, Chebyshev, domain);
     assert_refused!(new(&[], UNIT_DOMAIN), CkksError::Empty { .. }, "no entries");
-    assert_refused!(new(&[1.0, f64::NAN], UNIT_DOMAIN), CkksError::NotFinite { index: 1, .. }, "NaN");
+    assert_refused!(new(&[1.0, f64::NAN], UNIT_DOMAIN), CkksError::NotFinite { index: 1, .. }, "nan");
     assert_refused!(new(&vec![1.0; MAX_DEGREE + 2], UNIT_DOMAIN), CkksError::OutOfRange { .. }, "512");
     for domain in [(1.0, 1.0), (2.0, 1.0), (0.0, f64::INFINITY), (f64::NAN, 1.0), (0.0, 1e-320)] {
         assert_refused!(new(&[1.0], domain), CkksError::OutOfRange { .. }, "domain");

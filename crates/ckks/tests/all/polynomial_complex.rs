@@ -208,7 +208,7 @@ fn complex_functions_are_fitted_and_evaluated() {
     assert_refused!(
         Polynomial::new_complex(vec![I, nan], Power, UNIT_DOMAIN),
         CkksError::NotFinite { index: 1, .. },
-        "NaN"
+        "nan"
     );
 }
 

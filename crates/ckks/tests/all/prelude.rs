@@ -70,7 +70,7 @@ fn parameters_and_runtime_mention_types_with_names() {
         ParamsSpec::distribution => fn(&ParamsSpec) -> SecretDistribution;
         EngineFactory::make => fn(&EngineFactory, &EngineRequest<'_>) -> MadeEngine;
         |request| request.cpu() => fn(&EngineRequest<'_>) -> Result<CpuEngine, ArithError>;
-        Runtime::measure => fn(&Runtime, Progress<'_>) -> Checked<MachineProfile>;
+        Runtime::measure => fn(&Runtime, &Progress) -> Checked<MachineProfile>;
         Runtime::on => fn(Runtime, &str) -> Checked<Runtime>;
         |explanation: Explanation| explanation.segments => fn(Explanation) -> Vec<SegmentExplanation>;
         |explanation: Explanation| explanation.secrets => fn(Explanation) -> Vec<SecretExplanation>;
@@ -93,15 +93,17 @@ fn keys_mention_types_with_names() {
         SecretKey::secret => fn(&SecretKey) -> &lattice::SecretKey;
         SecretKey::named => fn(&SecretKey, SecretName) -> Checked<std::borrow::Cow<'_, lattice::SecretKey>>;
         SecretKey::decrypt => fn(&SecretKey, &Ciphertext) -> Checked<Values>;
-        SecretKey::decrypt_with_progress => fn(&SecretKey, &Ciphertext, Progress<'_>) -> Checked<Values>;
+        SecretKey::with_progress => fn(SecretKey, Progress) -> SecretKey;
+        SecretKey::with_rng => fn(SecretKey, SecretRng) -> SecretKey;
+        PublicKey::with_progress => fn(PublicKey, Progress) -> PublicKey;
         SecretKey::evaluation_keys => fn(&SecretKey, &KeyNeeds) -> Checked<EvaluationKeys>;
         SecretKey::public_key => fn(&SecretKey) -> Checked<PublicKey>;
         |key, values, options| key.encrypt_array(values, &[], options) => fn(&SecretKey, ValuesRef<'_>, EncryptOptions) -> Checked<Ciphertext>;
         |key, values, options| key.encrypt_array(values, &[], options) => fn(&PublicKey, ValuesRef<'_>, EncryptOptions) -> Checked<Ciphertext>;
         EvaluationKeys::get => fn(&EvaluationKeys, KeyAddress) -> Option<&HeldKey>;
         EvaluationKeys::relative => fn(&EvaluationKeys, ModuleShape) -> Checked<KeysOfShape<'_>>;
-        EvaluationKeys::relinearisation => fn(&EvaluationKeys) -> Checked<&SwitchKey>;
-        EvaluationKeys::derive => fn(&EvaluationKeys, Option<&[Level]>) -> Checked<usize>;
+        EvaluationKeys::relinearisation => fn(&EvaluationKeys) -> Option<&SwitchKey>;
+        EvaluationKeys::derive => fn(&EvaluationKeys, Option<&[Level]>, &Progress) -> Checked<usize>;
         HeldKey::definition => fn(&HeldKey) -> &KeyDefinition;
         HeldKey::key => fn(&HeldKey) -> &SwitchKey;
         KeyDefinition::source => fn(&KeyDefinition) -> &SecretView;
@@ -132,7 +134,6 @@ fn arrays_and_evaluation_mention_types_with_names() {
         Evaluator::share_mask_along => fn(&Evaluator, &Ciphertext, usize, Option<BodyAxis>) -> Checked<Ciphertext>;
         Evaluator::change_secret => fn(&Evaluator, &Ciphertext, SecretName) -> Checked<Ciphertext>;
         Evaluator::multiply_matrix => fn(&Evaluator, &Weights, &Ciphertext) -> Checked<Ciphertext>;
-        Evaluator::multiply_matrix_with_progress => fn(&Evaluator, &Weights, &Ciphertext, Progress<'_>) -> Checked<Ciphertext>;
         Evaluator::run_polynomial => fn(&Evaluator, &Ciphertext, &PolynomialPlan) -> Checked<Ciphertext>;
         Evaluator::sum_of_products_rescale => fn(&Evaluator, &[ProductTerm<'_>], Option<&Ciphertext>) -> Checked<Ciphertext>;
         Evaluator::linear_combination => fn(&Evaluator, &[Multiple<'_>], f64) -> Checked<Ciphertext>;

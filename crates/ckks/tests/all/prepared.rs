@@ -32,7 +32,7 @@ fn product(weights: &[f64], data: &[f64], inner: usize, columns: usize) -> Vec<f
 
 fn prepared(sk: &SecretKey, plan: PreparedPlan) -> (Evaluator, PreparedMatrix) {
     let ev = evaluator(sk, &plan.needs());
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("prepared");
+    let matrix = plan.prepare(&ev).expect("prepared");
     (ev, matrix)
 }
 
@@ -461,22 +461,18 @@ fn what_does_not_fit_is_refused_with_numbers() {
     // Keys that are not there, of another number of bodies, and an evaluator without keys.
     let own = plan(&x).expect("plan");
     let needs = own.needs();
-    let error = own.prepare(
-        &evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::KeyLevel::Top)),
-        &mut |_, _| true,
-    );
-    assert!(matches!(error, Err(CkksError::NoKey { .. })), "{error:?}");
+    let error =
+        own.prepare(&evaluator(&sk, &KeyNeeds::new().prepared_matrix(4, 32, clathrate_ckks::KeyLevel::Top)));
+    assert!(matches!(error, Err(CkksError::MissingKey { .. })), "{error:?}");
     assert!(matches!(
-        plan(&x).expect("plan").prepare(&Evaluator::new(&params), &mut |_, _| true),
+        plan(&x).expect("plan").prepare(&Evaluator::new(&params)),
         Err(CkksError::NoKeys { .. })
     ));
     let ev = evaluator(&sk, &needs);
-    assert!(matches!(plan(&x).expect("plan").prepare(&ev, &mut |_, _| false), Err(CkksError::Cancelled)));
-    let matrix = plan(&x).expect("plan").prepare(&ev, &mut |_, _| true).expect("prepared");
-    assert!(matches!(
-        ev.multiply_prepared_with_progress(&matrix, &x, &mut |_, _| false),
-        Err(CkksError::Cancelled)
-    ));
+    let stopped = ev.clone().with_progress(cancelling_after(0));
+    assert!(matches!(plan(&x).expect("plan").prepare(&stopped), Err(CkksError::Cancelled)));
+    let matrix = plan(&x).expect("plan").prepare(&ev).expect("prepared");
+    assert!(matches!(stopped.multiply_prepared(&matrix, &x), Err(CkksError::Cancelled)));
     // Other rows, other masks, another level, another owner.
     let other = |shape: &[usize], options, level: Option<usize>| {
         let values = Values::Real(noise(shape.iter().product(), 1));
@@ -706,7 +702,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         assert_refused!(without, CkksError::NoKeys { .. }, "under one mask");
         let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top))
             .multiply_prepared(&matrix, &x);
-        assert_refused!(other, CkksError::NoKey { .. }, "under one mask");
+        assert_refused!(other, CkksError::MissingKey { .. }, "under one mask");
         let low = ev.drop_to_level(&x, Level(0)).expect("level 0");
         assert_refused!(ev.multiply_prepared(&matrix, &low), CkksError::OutOfRange { .. }, "level 1");
     }

@@ -34,9 +34,9 @@ fn run(
     let x = noise(inner * columns, 6);
     let plan = MatrixPlan::new(params, (rows, inner, &w), columns, options).expect("plan");
     let ev = evaluator(&sk, &plan.needs());
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("matrix");
+    let matrix = plan.prepare(&ev).expect("matrix");
     let ct = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, columns], plan.encryption(), 7);
-    let y = ev.multiply_planned(&matrix, &ct, &mut |_, _| true).expect("product");
+    let y = ev.multiply_planned(&matrix, &ct).expect("product");
     assert_eq!((y.shape(), y.secret(), y.level()), (&[rows, columns][..], SecretName::Main, Level(0)));
     assert_eq!((y.layout().lanes, y.params().shape()), (ct.layout().lanes, params.shape()));
     let error =
@@ -130,16 +130,20 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
         .expect("keys");
     let ct = encrypt_as(&sk, &Values::Real(noise(64 * 16, 2)), &[64, 16], plan.encryption(), 3);
     let product = |ev: Evaluator| {
-        let matrix = plan.prepare(&ev, &mut |_, _| true)?;
-        ev.multiply_planned(&matrix, &ct, &mut |_, _| true)
+        let matrix = plan.prepare(&ev)?;
+        ev.multiply_planned(&matrix, &ct)
     };
     let own = product(Evaluator::with_keys(keys)).expect("product");
     assert_eq!(own.bundles(), product(Evaluator::with_keys(again)).expect("product").bundles());
-    assert_refused!(product(evaluator(&sk, &whole.needs())), CkksError::NoKey { .. }, "embedded");
+    assert_refused!(product(evaluator(&sk, &whole.needs())), CkksError::MissingKey { .. }, "embedded");
     // Every call can be the last one.
     let ev = evaluator(&sk, &plan.needs());
-    let matrix = plan.prepare(&ev, &mut |_, _| true).expect("matrix");
-    assert_refused!(ev.multiply_planned(&matrix, &ct, &mut |_, _| false), CkksError::Cancelled, "stopped");
+    let matrix = plan.prepare(&ev).expect("matrix");
+    assert_refused!(
+        ev.with_progress(cancelling_after(0)).multiply_planned(&matrix, &ct),
+        CkksError::Cancelled,
+        "stopped"
+    );
 }
 
 /// Keys under a smaller ring's secret are as secure there as the parameters promise, at every preset that has

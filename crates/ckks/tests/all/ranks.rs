@@ -24,7 +24,7 @@ fn evaluator(key: &SecretKey, needs: &KeyNeeds) -> Evaluator {
 }
 
 fn keys(key: &SecretKey, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
-    key.evaluation_keys_rng(needs, &mut SecretRng::from_seed([8; 32]))
+    key.clone().with_rng(SecretRng::from_seed([8; 32])).evaluation_keys(needs)
 }
 
 fn numbers(count: usize) -> Vec<f64> {
@@ -33,8 +33,8 @@ fn numbers(count: usize) -> Vec<f64> {
 
 fn encrypt(key: &SecretKey, values: &[f64], level: Option<Level>) -> Ciphertext {
     let options = EncryptOptions { encoding: Some(Encoding::Slots), level, ..EncryptOptions::default() };
-    key.encrypt_array_rng(values, &[values.len()], options, &mut SecretRng::from_seed([9; 32]))
-        .expect("encrypt")
+    let key = key.clone().with_rng(SecretRng::from_seed([9; 32]));
+    key.encrypt_array(values, &[values.len()], options).expect("encrypt")
 }
 
 /// The largest deviation of a decryption.

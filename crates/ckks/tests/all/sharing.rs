@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::*;
 use clathrate_ckks::file::{FileReader, FileWriter, Stored};
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Shares, Values};
 use clathrate_ckks::store::fingerprint;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, PublicKey, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Progress, PublicKey, SecretKey};
 use clathrate_lattice::Level;
 use serde_json::Value;
 
@@ -271,7 +273,7 @@ fn a_key_with_a_budget_shares_so_many_results_and_its_copies_count_with_it() {
     assert_eq!(left(&limited), 1);
     // One that is stopped or fails later is: it may have shown something.
     assert!(matches!(
-        limited.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, &mut |_, _| false),
+        share(&limited.clone().with_progress(Progress::new(|_| false)), &ct),
         Err(CkksError::Cancelled)
     ));
     for key in [&limited, &limited.clone()] {
@@ -321,13 +323,16 @@ fn the_budget_is_counted_in_the_file_before_anything_is_decrypted() {
     let (first, second) = (load(&path, &params).expect("a key"), load(&path, &params).expect("a key"));
     share(&made, &ct).expect("one");
     share(&first, &ct).expect("two");
-    let mut seen = 0;
-    let stopped = second.decrypt_to_share_with_progress(&ct, 8, HonestEvaluator, &mut |_, _| {
-        // What a program that ends here leaves.
-        seen = left(&load(&path, &params).expect("a key"));
+    // What a program that ends at the first report leaves.
+    let (seen, at, of) = (Arc::new(AtomicU64::new(0)), path.clone(), params.clone());
+    let counted = seen.clone();
+    let stops = Progress::new(move |_| {
+        counted.store(left(&load(&at, &of).expect("a key")), Ordering::Relaxed);
         false
     });
-    assert!(matches!(stopped, Err(CkksError::Cancelled)) && seen == 1, "{seen}");
+    let stopped = share(&second.clone().with_progress(stops), &ct);
+    assert!(matches!(stopped, Err(CkksError::Cancelled)));
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
     assert_eq!((left(&made), left(&first), left(&second)), (1, 1, 1));
     share(&made, &ct).expect("four");
     for key in [&made, &first, &second, &load(&path, &params).expect("a key")] {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{assert_close, decrypt, ramp};
+use crate::common::{assert_close, decrypt, ramp, recorded};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::parameters::{ProfileOrigin, Switching};
 use clathrate_ckks::{
-    CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Runtime, SecretKey,
+    CkksError, EvaluationKeys, Evaluator, KeyNeeds, Params, ParamsSpec, Progress, Runtime, SecretKey,
 };
 use clathrate_lattice::switch::{MachineProfile, SwitchMethod};
 use clathrate_lattice::{Level, SecretRng};
@@ -47,7 +47,7 @@ fn keys(params: &Params) -> (SecretKey, EvaluationKeys) {
     let mut rng = SecretRng::from_seed([7; 32]);
     let sk = SecretKey::generate_with(params, &mut rng).expect("secret key");
     let needs = KeyNeeds::new().relinearise(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
-    let keys = sk.evaluation_keys_rng(&needs, &mut rng).expect("keys");
+    let keys = sk.clone().with_rng(rng).evaluation_keys(&needs).expect("keys");
     (sk, keys)
 }
 
@@ -139,13 +139,10 @@ fn derive_does_what_use_would_and_no_more() {
     for rank in [1, 2] {
         let params = Params::new(spec(rank, 12), &runtime(Switching::Fastest)).expect("params");
         let (sk, keys) = keys(&params);
-        let mut seen = Vec::new();
-        let ready = keys.derive_with_progress(None, &mut |done, total| {
-            seen.push((done, total));
-            true
-        });
-        let ready = ready.expect("prepared");
-        assert_eq!(seen, (0..seen.len()).map(|done| (done, seen.len() - 1)).collect::<Vec<_>>());
+        let (progress, seen) = recorded();
+        let ready = keys.derive(None, &progress).expect("prepared");
+        let seen = seen.lock().expect("no panic");
+        assert_eq!(*seen, (0..seen.len()).map(|done| (done, seen.len() - 1)).collect::<Vec<_>>());
         assert!(ready > 0 && ready == keys.derived_bytes());
         let keys = Arc::new(keys);
         let evaluator = Evaluator::with_keys(keys.clone());
@@ -168,7 +165,7 @@ fn derive_does_what_use_would_and_no_more() {
 #[test]
 fn derive_within_a_budget_stays_within_it() {
     let free = Params::new(spec(1, 12), &runtime(Switching::Fastest)).expect("params");
-    let whole = keys(&free).1.derive(None).expect("prepared");
+    let whole = keys(&free).1.derive(None, &Progress::none()).expect("prepared");
     for budget in [0, 1, whole / 3, whole - 1, whole] {
         let params = Params::new(
             spec(1, 12),
@@ -176,7 +173,7 @@ fn derive_within_a_budget_stays_within_it() {
         )
         .expect("params");
         let (_, keys) = keys(&params);
-        let got = keys.derive(None).expect("prepared");
+        let got = keys.derive(None, &Progress::none()).expect("prepared");
         assert!(got <= budget && (got == whole) == (budget == whole), "{got} of {budget}");
     }
 }

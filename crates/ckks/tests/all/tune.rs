@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{assert_refused, params};
+use crate::common::{assert_refused, cancelling_after, params, recorded};
 use clathrate_arith::Isa;
 use clathrate_ckks::tune::{Kernels, ProfilePlace, StoredProfile, store, store_at, stored, stored_at};
 use clathrate_ckks::{CkksError, Runtime};
@@ -185,14 +185,10 @@ fn profile_in_an_unwritable_place_is_an_error_with_the_path() {
 fn measure_gives_what_can_be_stored_and_tells_each_step() {
     let (_folder, path) = place();
     for isa in Isa::available() {
-        let mut seen = Vec::new();
+        let (progress, seen) = recorded();
         let runtime = Runtime { isa: Some(isa.name().to_owned()), ..Runtime::default() };
-        let profile = runtime
-            .measure(&mut |done, total| {
-                seen.push((done, total));
-                true
-            })
-            .expect("measured");
+        let profile = runtime.measure(&progress).expect("measured");
+        let seen = seen.lock().expect("no panic").clone();
         let total = seen.len() - 1;
         assert_eq!(seen, (0..=total).map(|done| (done, total)).collect::<Vec<_>>());
         store_at(&path, &profile).expect("sound");
@@ -209,7 +205,7 @@ fn measure_gives_what_can_be_stored_and_tells_each_step() {
 #[test]
 fn measure_stops_when_told() {
     for at in [0, 1] {
-        let stopped = Runtime::default().measure(&mut |done, _| done < at);
+        let stopped = Runtime::default().measure(&cancelling_after(at));
         assert!(matches!(stopped, Err(CkksError::Cancelled)));
     }
 }

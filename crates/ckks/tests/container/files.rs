@@ -3,17 +3,18 @@
 use crate::allocation::peak_of;
 use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
-use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Replaced, Stored, Watch};
+use clathrate_ckks::file::{FileError, FileLabel, FileReader, FileWriter, Replaced, Stored};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
-    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, KeyNeeds, Params, PublicKey, SecretKey,
+    Ciphertext, CkksError, Encoding, EvaluationKeys, Evaluator, Event, KeyNeeds, Params, Progress, PublicKey,
+    SecretKey,
 };
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const SETS: [&str; 3] = ["insecure_tiny", "insecure_rank2", "insecure_rank3"];
 
@@ -705,40 +706,50 @@ fn secret_key_of_another_weight_is_refused() {
 }
 
 #[test]
-fn reading_and_writing_stop_where_the_watch_says_no() {
+fn reading_and_writing_report_their_bytes_and_stop_when_cancelled() {
     let set = params("insecure_small");
     let owner = secret(&set, 31);
     let x = owner.encrypt_array(&vec![0.5; 4000], &[4000, 1], EncryptOptions::default()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.clt");
     std::fs::write(&path, b"before").unwrap();
-    // Says no at the question of this number.
+    // Cancels at the report of this number.
     let watch = |most: usize| {
-        let asked = Arc::new(AtomicUsize::new(0));
-        (asked.clone(), Watch::new(move |_| asked.fetch_add(1, Ordering::Relaxed) < most))
+        let (asked, told) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
+        let (count, sum) = (asked.clone(), told.clone());
+        let progress = Progress::new(move |event| {
+            if let Event::Bytes(bytes) = event {
+                sum.fetch_add(bytes, Ordering::Relaxed);
+            }
+            count.fetch_add(1, Ordering::Relaxed) < most
+        });
+        (asked, told, progress)
     };
-    let (asked, patient) = watch(usize::MAX);
-    let bytes = x.to_file_bytes_watched(patient).unwrap();
+    let in_memory = |progress: Progress| -> Result<Vec<u8>, FileError> {
+        x.write_with(|label, metadata| Ok(FileWriter::in_memory(label, metadata)?.with_progress(progress)))?
+            .finish()
+    };
+    let (asked, told, patient) = watch(usize::MAX);
+    let bytes = in_memory(patient).unwrap();
     assert_eq!(bytes, x.to_file_bytes().unwrap());
-    assert!(asked.load(Ordering::Relaxed) > bytes.len() >> 20, "for every megabyte at least");
+    assert!(asked.load(Ordering::Relaxed) > bytes.len() >> 20, "for every mebibyte at least");
+    let told = told.load(Ordering::Relaxed);
+    assert!(told > bytes.len() as u64 / 2 && told <= bytes.len() as u64 + 4096, "{told} of {}", bytes.len());
     for most in [0, 1, asked.load(Ordering::Relaxed) / 2] {
-        assert!(matches!(x.to_file_bytes_watched(watch(most).1), Err(FileError::Cancelled)), "{most}");
-        assert!(
-            matches!(
-                x.save_as(&path, Replaced::ButSecretKeys, Some(watch(most).1)),
-                Err(FileError::Cancelled)
-            ),
-            "{most}"
-        );
+        assert!(matches!(in_memory(watch(most).2), Err(FileError::Cancelled)), "{most}");
+        let saved = x.save_as(&path, Replaced::ButSecretKeys, &watch(most).2);
+        assert!(matches!(saved, Err(FileError::Cancelled)), "{most}");
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no part of a file");
     }
-    x.save_as(&path, Replaced::ButSecretKeys, Some(watch(usize::MAX).1)).unwrap();
-    let read = |watch| Ciphertext::from_reader(&FileReader::open(&path).unwrap().watched_by(watch), &set);
-    let (asked, patient) = watch(usize::MAX);
+    x.save_as(&path, Replaced::ButSecretKeys, &watch(usize::MAX).2).unwrap();
+    let read =
+        |progress| Ciphertext::from_reader(&FileReader::open(&path).unwrap().with_progress(progress), &set);
+    let (asked, _, patient) = watch(usize::MAX);
     assert_eq!(read(patient).unwrap().to_file_bytes().unwrap(), bytes);
     for most in [0, 1, asked.load(Ordering::Relaxed) / 2, asked.load(Ordering::Relaxed) - 1] {
-        let error = read(watch(most).1).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Cancelled, "{most}: {error}");
+        let error = read(watch(most).2).unwrap_err();
+        assert!(matches!(error, CkksError::Cancelled), "{most}: {error}");
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }

@@ -7,7 +7,7 @@ use crate::alone;
 use crate::common::measure::noise;
 use crate::common::{encrypt_as, secret};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Encoding, Evaluator, Params, Runtime};
+use clathrate_ckks::{Encoding, Evaluator, Params, Progress, Runtime};
 
 /// Runs of each product, the shortest of which is compared: whatever else the machine does only adds to a
 /// time.
@@ -28,7 +28,7 @@ fn predicted_times_of_matrix_products_are_within_a_factor_of_two() {
 
 /// A line for each prediction that is wrong by more than a factor of two.
 fn wrong_predictions() -> Vec<String> {
-    let profile = Runtime::default().measure(&mut |_, _| true).expect("a profile");
+    let profile = Runtime::default().measure(&Progress::none()).expect("a profile");
     println!("{:?}", profile.matrix);
     let mut faults = Vec::new();
     for (name, shapes) in [

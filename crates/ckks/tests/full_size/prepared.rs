@@ -20,13 +20,13 @@ fn products(shape: (usize, usize, usize), ways: &[(MatrixMethod, bool)]) {
         let options = MatrixOptions { method: Some(method), precision, ..MatrixOptions::default() };
         let plan = MatrixPlan::new(&params, (rows, inner, &weights), columns, &options).expect("a plan");
         let ev = evaluator(&sk, &plan.needs());
-        let matrix = plan.prepare(&ev, &mut |_, _| true).expect("ready");
+        let matrix = plan.prepare(&ev).expect("ready");
         let x = if own_masks {
             sk.public_key().expect("public key").encrypt_array(&data, &[inner, columns], plan.encryption())
         } else {
             sk.encrypt_array(&data, &[inner, columns], plan.encryption())
         };
-        let y = ev.multiply_planned(&matrix, &x.expect("encrypted"), &mut |_, _| true).expect("a product");
+        let y = ev.multiply_planned(&matrix, &x.expect("encrypted")).expect("a product");
         let (measured, predicted) = (deviation(&decrypt(&sk, &y), &expected), plan.chosen().error);
         println!(
             "{rows} x {inner} x {columns}, {method}, {own_masks}: 2^{:.1}, predicted 2^{:.1}",

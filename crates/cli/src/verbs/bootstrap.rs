@@ -24,8 +24,8 @@ pub(crate) fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -
     };
     let plan = BootstrapPlan::with_options(&params, options)?;
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
-    let mut bar = console.progress("bootstrap");
-    let fresh = Evaluator::with_keys(keys).bootstrap_with_progress(&input, &plan, &mut bar.callback())?;
+    let bar = console.progress("bootstrap");
+    let fresh = Evaluator::with_keys(keys).with_progress(bar.progress()).bootstrap(&input, &plan)?;
     drop(bar);
     let bytes = files::save(output, &fresh)?;
     let mut text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&fresh));

@@ -52,15 +52,13 @@ pub(crate) fn run(arguments: &Decrypt, console: &Console, runtime: &Runtime) -> 
     let secret = files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?;
     let ciphertext = files::load(&arguments.input, |reader| Ciphertext::from_reader(reader, &params))?;
     let sharing = sharing(arguments, &secret, &ciphertext)?;
-    let mut bar = console.progress("decrypt");
+    let bar = console.progress("decrypt");
+    let secret = secret.with_progress(bar.progress());
     let values = match &sharing {
-        Some(Sharing { flood_bits, .. }) => secret.decrypt_to_share_with_progress(
-            &ciphertext,
-            *flood_bits,
-            HonestEvaluator,
-            &mut bar.callback(),
-        ),
-        None => secret.decrypt_with_progress(&ciphertext, &mut bar.callback()),
+        Some(Sharing { flood_bits, .. }) => {
+            secret.decrypt_to_share(&ciphertext, *flood_bits, HonestEvaluator)
+        }
+        None => secret.decrypt(&ciphertext),
     };
     let values = values.map_err(|error| Failure::file(&arguments.input, error))?;
     drop(bar);

@@ -43,13 +43,13 @@ pub(crate) fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> 
         lanes: arguments.lanes,
         ..EncryptOptions::default()
     };
-    let mut bar = console.progress("encrypt");
-    let ciphertext = match &key {
+    let bar = console.progress("encrypt");
+    let ciphertext = match key {
         Key::Secret(key) => {
-            key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback())
+            key.with_progress(bar.progress()).encrypt_array(&array.values, &array.shape, options)
         }
         Key::Public(key) => {
-            key.encrypt_array_with_progress(&array.values, &array.shape, options, &mut bar.callback())
+            key.with_progress(bar.progress()).encrypt_array(&array.values, &array.shape, options)
         }
     }
     .map_err(|error| Failure::file(&arguments.input, error))?;

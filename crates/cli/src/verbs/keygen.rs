@@ -45,9 +45,9 @@ pub(crate) fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> R
     let public =
         arguments.public.as_ref().map(|path| secret.public_key().map(|key| (path, key))).transpose()?;
     let fingerprint = public.as_ref().map(|(_, key)| key.fingerprint()).transpose()?;
-    let mut bar = console.progress("keys");
+    let bar = console.progress("keys");
     let evaluation = match &arguments.evaluation {
-        Some(path) => Some((path, secret.evaluation_keys_with_progress(&needs, &mut bar.callback())?)),
+        Some(path) => Some((path, secret.clone().with_progress(bar.progress()).evaluation_keys(&needs)?)),
         None => None,
     };
     drop(bar);

@@ -42,11 +42,14 @@ pub(crate) fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> R
         evaluator.encode_weights(rows, inner, values, &input)
     }
     .map_err(|error| Failure::file(&arguments.weights, error))?;
-    let mut bar = console.progress("multiply");
-    let product = evaluator.multiply_matrix_with_progress(&prepared, &input, &mut bar.callback())?;
+    let bar = console.progress("multiply");
+    let product = evaluator.with_progress(bar.progress()).multiply_matrix(&prepared, &input)?;
     drop(bar);
-    let product =
-        if arguments.no_rescale || weights.whole { product } else { evaluator.rescale(&product)? };
+    let product = if arguments.no_rescale || weights.whole {
+        product
+    } else {
+        Evaluator::new(&params).rescale(&product)?
+    };
     let bytes = files::save(output, &product)?;
     let text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&product));
     console.result(text, &document(&product, output, bytes))

@@ -18,8 +18,8 @@ pub(crate) fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Res
     if !arguments.dry_run {
         tune::place_to_store(&kernels)?;
     }
-    let mut bar = console.progress("tune");
-    let profile = runtime.measure(&mut bar.callback())?;
+    let bar = console.progress("tune");
+    let profile = runtime.measure(&bar.progress())?;
     drop(bar);
     let path = if arguments.dry_run { None } else { Some(tune::store(&kernels, &profile)?) };
     let last = match &path {

@@ -117,7 +117,7 @@ fn what_is_missing_or_wrong_is_said_and_nothing_is_written() {
         ("add", "--number"),
         ("add --number 1 --plain three.npy", "cannot be used"),
         ("add --number one", "such as 3 or 0.25"),
-        ("multiply --number nan", "NaN"),
+        ("multiply --number nan", "nan"),
         ("polynomial --coefficients 1,2 --domain 1", "two numbers"),
         ("polynomial --coefficients 1,2 --domain 2,1", "lower one first"),
         ("polynomial --coefficients 0,0,1", "evaluation keys"),

@@ -44,7 +44,7 @@ impl Desk {
 fn numbers_that_cannot_be_encrypted_are_value_errors() {
     let desk = Desk::furnished();
     let text = desk.refuses_encrypt(&npy_f64(&[3], &[1.0, f64::NAN, 2.0]), 5, "value", "");
-    assert!(text.contains("NaN at index 1") && text.contains("bad.npy"), "{text}");
+    assert!(text.contains("nan at index 1") && text.contains("bad.npy"), "{text}");
     desk.refuses_encrypt(&npy_f64(&[2], &[f64::NEG_INFINITY, 0.0]), 5, "value", "");
     desk.refuses_encrypt(&npy_f64(&[2], &[1e30, 0.0]), 5, "value", "");
     desk.refuses_encrypt(&npy_f64(&[2], &[f64::MAX, 0.0]), 5, "value", "--encoding slots");

@@ -4,7 +4,7 @@ use clathrate_ckks::SecretName;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::object::{Keys, PyCiphertext};
+use super::object::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::layout::PyLayout;
 use crate::numbers::{Real, Whole};
@@ -17,75 +17,75 @@ use crate::text::hex;
 impl PyCiphertext {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.data.shape())
+        PyTuple::new(py, self.data().shape())
     }
 
     #[getter]
     fn size(&self) -> usize {
-        self.data.shape().iter().product()
+        self.data().shape().iter().product()
     }
 
     #[getter]
     fn level(&self) -> usize {
-        self.data.level().0
+        self.data().level().0
     }
 
     #[getter]
     fn rank(&self) -> usize {
-        self.data.params().rank()
+        self.data().params().rank()
     }
 
     #[getter]
     fn degree(&self) -> usize {
-        self.data.params().degree()
+        self.data().params().degree()
     }
 
     #[getter]
     fn scale(&self) -> f64 {
-        self.data.scale()
+        self.data().scale()
     }
 
     #[getter]
     fn encoding(&self) -> &'static str {
-        self.data.encoding().name()
+        self.data().encoding().name()
     }
 
     #[getter]
     fn is_complex(&self) -> bool {
-        self.data.is_complex()
+        self.data().is_complex()
     }
 
     #[getter]
     fn layout(&self) -> PyLayout {
-        PyLayout::new(*self.data.layout())
+        PyLayout::new(*self.data().layout())
     }
 
     #[getter]
     fn nbytes(&self) -> usize {
-        self.data.bytes()
+        self.data().bytes()
     }
 
     #[getter]
     fn error_rms(&self) -> Option<f64> {
-        self.data.error_rms()
+        self.data().error_rms()
     }
 
     #[getter]
     fn error_bound(&self) -> Option<f64> {
-        self.data.error_bound()
+        self.data().error_bound()
     }
 
     #[getter]
     fn bound(&self) -> Option<f64> {
-        self.data.bound()
+        self.data().bound()
     }
 
     fn with_bound(&self, py: Python<'_>, bound: Option<Real>) -> PyResult<Self> {
-        self.map(py, |_, x| x.with_bound(Real::given(bound)))
+        self.compute(py, |x| x.map(|_, x| x.with_bound(Real::given(bound))))
     }
 
     fn stage(&self, name: String) -> PyStage {
-        PyStage { name, evaluator: self.evaluator() }
+        PyStage { name, evaluator: self.array.evaluator().clone() }
     }
 
     #[getter]
@@ -95,11 +95,11 @@ impl PyCiphertext {
 
     #[getter]
     fn key_id(&self) -> String {
-        hex(&self.data.key_id().0)
+        hex(&self.data().key_id().0)
     }
 
     fn same_as(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<(String, Vec<String>)> {
-        let (data, other) = (&self.data, &other.get().data);
+        let (data, other) = (self.data(), other.get().data());
         let comparison = detached(py, || data.same_as(other))?;
         Ok((comparison.to_string(), comparison.differences))
     }
@@ -125,7 +125,7 @@ impl PyCiphertext {
         })?;
         let correct_bits = u32::try_from(correct_bits.0)
             .map_err(|_| out_of_range(py, "`correct_bits`", correct_bits.0, "use 0 or more"))?;
-        self.data
+        self.data()
             .flood_bits(error_bound, queries, statistical_bits, correct_bits)
             .map_err(|error| raise(py, error))
     }
@@ -133,30 +133,30 @@ impl PyCiphertext {
     fn __repr__(&self) -> String {
         format!(
             "Ciphertext(shape={}, encoding=\"{}\", level={}, scale=2**{:.2}{}{}, params=\"{}\"{}{})",
-            python_shape(self.data.shape()),
+            python_shape(self.data().shape()),
             self.encoding(),
             self.level(),
             self.scale().log2(),
             if self.is_complex() { ", complex" } else { "" },
-            match self.data.secret() {
+            match self.data().secret() {
                 SecretName::Main => String::new(),
                 secret => format!(", secret=\"{secret}\""),
             },
-            self.data.params().spec().name,
-            match self.data.params().spec().relative {
+            self.data().params().spec().name,
+            match self.data().params().spec().relative {
                 Some(shape) => format!(", degree={}, rank={}", shape.degree, shape.rank),
                 None => String::new(),
             },
-            match self.keys {
-                Keys::None => "",
-                Keys::Attached(..) => ", with keys",
-                Keys::Recorded(_) => ", symbol",
+            match &self.keys {
+                _ if self.data().is_symbol() => ", symbol",
+                Some(_) => ", with keys",
+                None => "",
             }
         )
     }
 
     fn description(&self) -> String {
-        let data = &*self.data;
+        let data = self.data();
         let lines = [
             format!("encrypted array of shape {}", python_shape(data.shape())),
             format!(

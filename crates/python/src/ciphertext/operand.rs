@@ -1,26 +1,24 @@
 //! What stands on the other side of an operator.
 
+use clathrate_ckks::CkksError;
+use clathrate_ckks::encrypted_array::{EncryptedArray, Operand};
 use clathrate_ckks::keys::Values;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{Array, array};
+use crate::arrays::array;
 
 /// The other operand of a ciphertext's operator.
-pub enum Operand<'py> {
+pub enum Other<'py> {
     /// Another ciphertext.
     Ciphertext(Bound<'py, PyCiphertext>),
-    /// One real number that is of no integer type.
-    Scalar(f64),
-    /// One number of an integer type.
-    Integer(f64),
-    /// An array to be broadcast, or one complex number.
-    Array(Array),
+    /// Plain numbers.
+    Plain(Operand<'static>),
 }
 
-impl<'py> Operand<'py> {
+impl<'py> Other<'py> {
     /// Sorts out `data`.
     ///
     /// # Errors
@@ -36,15 +34,25 @@ impl<'py> Operand<'py> {
             ));
         }
         let array = array(data)?;
-        Ok(match (&array.values, array.shape.is_empty()) {
-            (Values::Real(values), true) => {
-                if array.whole {
-                    Self::Integer(values[0])
-                } else {
-                    Self::Scalar(values[0])
-                }
-            }
-            _ => Self::Array(array),
-        })
+        Ok(Self::Plain(match (&array.values, array.shape.is_empty()) {
+            (Values::Real(values), true) if array.whole => Operand::Integer(values[0]),
+            (Values::Real(values), true) => Operand::Number(values[0]),
+            _ => array.plain().into(),
+        }))
+    }
+}
+
+impl PyCiphertext {
+    /// What `work` makes of this array and the operand `other`.
+    pub fn operate(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, PyAny>,
+        work: impl FnOnce(&EncryptedArray, Operand<'_>) -> Result<EncryptedArray, CkksError> + Send,
+    ) -> PyResult<Self> {
+        match Other::new(other)? {
+            Other::Ciphertext(other) => self.join(py, other.get(), |x, y| work(x, y.into())),
+            Other::Plain(operand) => self.compute(py, |x| work(x, operand)),
+        }
     }
 }

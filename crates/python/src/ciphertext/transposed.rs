@@ -8,7 +8,7 @@ use super::object::PyCiphertext;
 use crate::arrays::{array, is_array, is_number, is_whole, shape, to_numpy};
 use crate::errors::raise;
 use crate::numbers::Real;
-use crate::run::with_progress;
+use crate::run::running;
 
 #[pyclass(frozen, module = "clathrate._native", name = "TransposedCiphertext")]
 pub struct PyTransposed {
@@ -16,7 +16,7 @@ pub struct PyTransposed {
 }
 
 impl PyTransposed {
-    fn of(py: Python<'_>, base: PyCiphertext) -> PyResult<Self> {
+    pub(super) fn of(py: Python<'_>, base: PyCiphertext) -> PyResult<Self> {
         Ok(Self { base: Py::new(py, base)? })
     }
 
@@ -34,9 +34,13 @@ impl PyTransposed {
                 if array.shape.is_empty() {
                     other.clone()
                 } else {
-                    let shape: Vec<usize> = self.base.get().data.shape().iter().rev().copied().collect();
+                    let shape: Vec<usize> = self.base.get().data().shape().iter().rev().copied().collect();
                     let operation = if name.contains("add") { "addition" } else { "subtraction" };
-                    to_numpy(py, array.broadcast(py, &shape, operation)?, &shape)?.getattr("T")?
+                    {
+                        let values =
+                            array.plain().broadcast(&shape, operation).map_err(|error| raise(py, error))?;
+                        to_numpy(py, values, &shape)?.getattr("T")?
+                    }
                 }
             }
         };
@@ -57,7 +61,7 @@ const LARGEST_INTEGER: f64 = 9e18;
 
 /// A plain right factor with `inner` rows, transposed: what a product with the transposed matrix takes on the
 /// left.
-fn transposed_factor<'py>(
+pub(super) fn transposed_factor<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     left: Vec<usize>,
@@ -99,51 +103,12 @@ impl PyCiphertext {
         progress: Option<&Bound<'_, PyAny>>,
         by_columns: bool,
     ) -> PyResult<Self> {
-        let holder = if self.has_keys() { self } else { other };
-        let evaluator = holder.evaluator();
-        let (left, right) = (&*self.settled(py, &evaluator)?, &*other.settled(py, &evaluator)?);
-        let (shape, own) = (left.shape(), right.shape());
-        let inner = if by_columns { shape.first() } else { shape.get(1) };
-        if shape.len() != 2 || own.len() != 2 || inner != own.first() {
-            let left = if by_columns { shape.iter().rev().copied().collect() } else { shape.to_vec() };
-            let vector = match own {
-                [count] if inner == Some(count) => {
-                    format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
-                }
-                _ => String::new(),
-            };
-            let remedy = format!(
-                "both operands are matrices, with as many rows on the right as columns on the left{vector}"
-            );
-            let operation = "a product of encrypted matrices";
-            return Err(raise(py, CkksError::Shape { operation, left, right: own.to_vec(), remedy }));
-        }
-        let product = with_progress(
-            py,
-            progress,
-            "matmul",
-            |error| raise(py, error),
-            |tick| {
-                if by_columns {
-                    return evaluator.multiply_transposed_with_progress(left, right, tick);
-                }
-                let columns = evaluator.transposed_with_progress(left, tick)?;
-                evaluator.multiply_transposed_with_progress(&columns, right, tick)
-            },
-        )?;
-        holder.beside(py, product)
-    }
-
-    /// `self @ weights` for a plain matrix on the right: the rows are transposed by switching keys first, and
-    /// the product is read by columns.
-    pub(super) fn times_plain<'py>(
-        &self,
-        py: Python<'py>,
-        weights: &Bound<'py, PyAny>,
-    ) -> PyResult<PyTransposed> {
-        let weights = transposed_factor(py, weights, self.data.shape().to_vec())?;
-        let columns = self.map_settled(py, |evaluator, x| evaluator.transposed(x))?;
-        PyTransposed::of(py, columns.matmul(py, &weights, None, None)?)
+        let (holder, x, y) = (self.holder(other), &self.array, &other.array);
+        let product = running(py, progress, "matmul", |progress| {
+            let (x, y) = (x.with_progress(progress), y.with_progress(progress));
+            if by_columns { x.transposed_matmul(&y) } else { x.matmul(&y) }
+        })?;
+        holder.beside(py, &product)
     }
 }
 
@@ -152,7 +117,7 @@ impl PyCiphertext {
     #[getter]
     #[pyo3(name = "T")]
     fn transposed<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        if slf.get().data.shape().len() != 2 {
+        if slf.get().data().shape().len() != 2 {
             return Ok(slf.into_any());
         }
         let py = slf.py();
@@ -173,17 +138,7 @@ impl PyTransposed {
         py: Python<'_>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyCiphertext> {
-        let base = self.base.get();
-        let evaluator = base.evaluator();
-        let data = &*base.settled(py, &evaluator)?;
-        let rows = with_progress(
-            py,
-            progress,
-            "transpose",
-            |error| raise(py, error),
-            |tick| evaluator.transposed_with_progress(data, tick),
-        )?;
-        base.beside(py, rows)
+        self.base.get().compute_long(py, ("transpose", progress), |x| x.transposed())
     }
 
     fn with_keys(&self, py: Python<'_>, keys: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -192,7 +147,7 @@ impl PyTransposed {
     }
 
     fn rescale(&self, py: Python<'_>) -> PyResult<Self> {
-        Self::of(py, self.base.get().rescaled_once(py)?)
+        Self::of(py, self.base.get().compute(py, |x| x.rescale())?)
     }
 
     fn matmul<'py>(
@@ -210,7 +165,7 @@ impl PyTransposed {
             let product = other.get().base.get().times_encrypted(py, base, progress)?;
             return Ok(Bound::new(py, Self::of(py, product)?)?.into_any());
         }
-        let shape: Vec<usize> = base.data.shape().iter().rev().copied().collect();
+        let shape: Vec<usize> = base.data().shape().iter().rev().copied().collect();
         let product = base.matmul(py, &transposed_factor(py, other, shape)?, None, progress)?;
         Ok(Bound::new(py, Self::of(py, product)?)?.into_any())
     }
@@ -250,6 +205,6 @@ impl PyTransposed {
     }
 
     fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
-        Self::of(py, self.base.get().map(py, |evaluator, x| evaluator.negate(x))?)
+        Self::of(py, self.base.get().compute(py, |x| x.negate())?)
     }
 }

@@ -1,11 +1,11 @@
 //! The class: checked parameters as Python holds them.
 
 use clathrate_ckks::circuits::automatic::AutomaticPlans;
+use clathrate_ckks::encrypted_array::ConversionPlans;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
 
-use crate::conversions::ConversionPlans;
 use crate::errors::{exception, raise};
 use crate::numbers::Whole;
 use crate::run::detached;

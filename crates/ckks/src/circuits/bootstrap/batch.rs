@@ -4,10 +4,9 @@ use super::plan::{BOOTSTRAP, BootstrapPlan};
 use crate::arrays::{Ciphertext, Layout, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::progress::Progress;
 
 impl Evaluator {
-    /// As [`Evaluator::bootstrap_with_progress`], for several arrays, whose polynomials are one batch: they
+    /// As [`Evaluator::bootstrap`], for several arrays, whose polynomials are one batch: they
     /// share masks where the plan has several bodies, and two polynomials of real numbers are one of complex
     /// ones, whichever arrays hold them. The results keep the shapes and the order of the arrays. The arrays
     /// have rank 1 and may be at different levels, from the plan's lowest level up.
@@ -19,8 +18,8 @@ impl Evaluator {
         &self,
         arrays: &[&Ciphertext],
         plan: &BootstrapPlan,
-        progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
+        let whole = self.progress().steps(0);
         let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         for (index, x) in arrays.iter().enumerate() {
             let own = self
@@ -60,7 +59,7 @@ impl Evaluator {
             .iter()
             .max_by(|x, y| size(x).total_cmp(&size(y)))
             .filter(|_| Self::goes_in_pairs(&all, plan));
-        let fresh = self.bootstrap_with_progress(&all, plan, progress)?;
+        let fresh = self.for_part(&whole, |done, all| (done, all)).bootstrap(&all, plan)?;
         let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
         let mut bundles = fresh.bundles.iter();
         let apart = |(x, bits): (&Ciphertext, u32)| {

@@ -7,7 +7,6 @@ use super::plan::{BOOTSTRAP, BootstrapPlan};
 use crate::arrays::{Ciphertext, Layout, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::progress::Progress;
 
 /// The approximate number of polynomials that are bootstrapped at a time.
 const AT_A_TIME: usize = 8;
@@ -21,22 +20,23 @@ impl BootstrapPlan {
 
 impl Evaluator {
     /// Runs `work` on groups of `size` polynomials of each of `parts`, all of which have equally many
-    /// polynomials. Joins the results to arrays of the shapes of `parts`.
+    /// polynomials. Joins the results to arrays of the shapes of `parts`. `work` receives an evaluator whose
+    /// steps are those of the whole.
     pub(in crate::circuits) fn in_groups(
         &self,
         parts: &[Ciphertext],
         size: usize,
-        progress: Progress<'_>,
-        mut work: impl FnMut(&[Ciphertext], Progress<'_>) -> Result<Vec<Ciphertext>, CkksError>,
+        mut work: impl FnMut(&Self, &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let Some(first) = parts.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         let polys = first.layout.bundles();
         if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
-            return work(parts, progress);
+            return work(self, parts);
         }
         let groups = polys.div_ceil(size);
         let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> =
             parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
+        let whole = self.progress().steps(0);
         for group in 0..groups {
             let slice = |x: &Ciphertext| {
                 let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();
@@ -45,18 +45,19 @@ impl Evaluator {
                 x.with_all((&x.params, vec![rows, columns]), layout, own, (x.level, x.scale))
             };
             let own: Vec<Ciphertext> = parts.iter().map(slice).collect();
-            let fresh = work(&own, &mut |done, all| progress(group * all + done, groups * all))?;
+            let evaluator = self.for_part(&whole, move |done, all| (group * all + done, groups * all));
+            let fresh = work(&evaluator, &own)?;
             for ((bundles, last), mut fresh) in done.iter_mut().zip(fresh) {
                 bundles.append(&mut fresh.bundles);
                 *last = Some(fresh);
             }
         }
-        let whole = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
+        let together = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
             let fresh = last.ok_or(CkksError::Internal { operation: BOOTSTRAP })?;
             let Layout { rows, columns, chunks, .. } = x.layout;
             let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
             Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))
         };
-        done.into_iter().zip(parts).map(whole).collect()
+        done.into_iter().zip(parts).map(together).collect()
     }
 }

@@ -5,12 +5,12 @@ use rustfft::num_complex::Complex64;
 
 use super::plan::{BOOTSTRAP, BootstrapPlan};
 use super::stages;
-use super::steps::{TO_SLOTS, tell};
+use super::steps::TO_SLOTS;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::progress::Progress;
+use crate::progress::Event;
 
 /// The degree times the number of polynomials from which on free memory is checked before a bootstrap.
 const LEAST_CHECKED: usize = 1 << 15;
@@ -36,37 +36,34 @@ impl Evaluator {
     /// left for the division; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.bootstrap_with_progress(x, plan, &mut |_, _| true)
+        let whole = self.progress().steps(0);
+        self.bootstrap_by(x, plan, &self.for_part(&whole, |done, all| (done, all)))
     }
 
-    /// As [`Evaluator::bootstrap`]; `progress` is called before each stage and at the end.
-    ///
-    /// # Errors
-    /// As [`Evaluator::bootstrap`]; [`CkksError::Cancelled`] where `progress` says so.
-    pub fn bootstrap_with_progress(
+    /// As [`Evaluator::bootstrap`]; `staged` is the evaluator that reports the stages.
+    fn bootstrap_by(
         &self,
         x: &Ciphertext,
         plan: &BootstrapPlan,
-        progress: Progress<'_>,
+        staged: &Self,
     ) -> Result<Ciphertext, CkksError> {
         let rank = x.params.rank();
         if rank > 1 && x.params.rlwe_shape() == plan.params.shape() {
             // The conversion is cheapest at a short modulus, and the way back takes no key.
             let low = self.at_level(x, x.level.min(plan.input_level()))?;
-            return self.to_mlwe(&self.bootstrap_with_progress(&self.to_rlwe(&low)?, plan, progress)?, rank);
+            return self.to_mlwe(&self.bootstrap_by(&self.to_rlwe(&low)?, plan, staged)?, rank);
         }
         if let Some((divided, bits)) = self.divided(x, plan)? {
-            return self
-                .multiply_integer(&self.bootstrap_with_progress(&divided, plan, progress)?, 1 << bits);
+            return self.multiply_integer(&self.bootstrap_by(&divided, plan, staged)?, 1 << bits);
         }
         if !x.layout.is_plain() {
             return Ok(self
-                .bootstrap_with_progress(&x.polynomials_as_rows(), plan, progress)?
+                .bootstrap_by(&x.polynomials_as_rows(), plan, staged)?
                 .rearranged(x.shape.clone(), x.layout));
         }
         let bundles = x.layout.bundles();
         if !Self::goes_in_pairs(x, plan) {
-            return Ok(self.bootstrap_parts(vec![x.clone()], plan, progress)?.swap_remove(0));
+            return Ok(staged.bootstrap_parts(vec![x.clone()], plan)?.swap_remove(0));
         }
         // A plan for complex numbers bootstraps two polynomials of real numbers at once. If their number is
         // odd, the middle one is in both halves.
@@ -79,7 +76,7 @@ impl Evaluator {
             let own = x.bundles.iter().skip(first).take(count).cloned().collect();
             x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
         };
-        let fresh = self.bootstrap_parts(vec![half(0), half(bundles - count)], plan, progress)?;
+        let fresh = staged.bootstrap_parts(vec![half(0), half(bundles - count)], plan)?;
         let [upper, lower] = &fresh[..] else { return Err(CkksError::Internal { operation: BOOTSTRAP }) };
         let own =
             upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
@@ -133,7 +130,7 @@ impl Evaluator {
             .map(|part| Ok(self.at_level(part, level)?.into_owned()))
             .into_iter()
             .collect::<Result<_, CkksError>>()?;
-        let mut fresh = self.bootstrap_parts(parts, plan, &mut |_, _| true)?.into_iter();
+        let mut fresh = self.bootstrap_parts(parts, plan)?.into_iter();
         let mut next = || fresh.next().ok_or(CkksError::Internal { operation: BOOTSTRAP });
         Ok((next()?, next()?))
     }
@@ -144,7 +141,6 @@ impl Evaluator {
         &self,
         parts: Vec<Ciphertext>,
         plan: &BootstrapPlan,
-        progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         for x in &parts {
             plan.check_numbers(x, BOOTSTRAP)?;
@@ -159,16 +155,11 @@ impl Evaluator {
                 check_free(BOOTSTRAP, plan.memory_bytes(polys)?, remedy)?;
             }
         }
-        self.in_groups(&parts, plan.group(), progress, |own, tick| self.rounds_of(own, plan, tick))
+        self.in_groups(&parts, plan.group(), |evaluator, own| evaluator.rounds_of(own, plan))
     }
 
     /// All rounds, for arrays that have been checked.
-    fn rounds_of(
-        &self,
-        parts: &[Ciphertext],
-        plan: &BootstrapPlan,
-        progress: Progress<'_>,
-    ) -> Result<Vec<Ciphertext>, CkksError> {
+    fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
         let own = |x: &Ciphertext| x.estimate.clone();
         let before: Vec<Estimate> = match parts {
             [x, y] => vec![
@@ -181,9 +172,10 @@ impl Evaluator {
             parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
         let all = plan.stage_count();
-        let mut round = |parts: &[Ciphertext], number: usize| {
-            let mut own = |done: usize, _| progress(done + number * all / plan.rounds, all);
-            self.round(parts, plan, &mut own)
+        let whole = self.progress().steps(0);
+        let round = |parts: &[Ciphertext], number: usize| {
+            let before = number * all / plan.rounds;
+            self.for_part(&whole, move |done, _| (before + done, all)).round(parts, plan)
         };
         // In several rounds two arrays stay one until the end. If they were split after a round, the
         // imaginary errors of each would be taken for errors of the other.
@@ -237,19 +229,14 @@ impl Evaluator {
     }
 
     /// Runs all stages of one round.
-    fn round(
-        &self,
-        parts: &[Ciphertext],
-        plan: &BootstrapPlan,
-        progress: Progress<'_>,
-    ) -> Result<Vec<Ciphertext>, CkksError> {
+    fn round(&self, parts: &[Ciphertext], plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
         // Two arrays of real numbers become the real and the imaginary part of one.
         let x = self.join_re_im(parts)?;
-        let fresh = self.run_stages(plan.stages_of(parts.len()), plan, vec![x], progress)?;
+        let fresh = self.run_stages(plan.stages_of(parts.len()), plan, vec![x])?;
         if parts.len() == 2 {
             // Two arrays are done one stage earlier, because nothing joins them.
             let all = plan.stage_count() / plan.rounds;
-            tell(progress, all, all)?;
+            self.progress().report(Event::Steps { done: all, total: all })?;
         }
         Ok(fresh
             .into_iter()
@@ -359,7 +346,7 @@ impl Evaluator {
         if plan.slots_last() {
             return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
         }
-        self.run_stages_on(plan.before_product(), plan, x.clone(), &mut |_, _| true)
+        self.run_stages_on(plan.before_product(), plan, x.clone())
     }
 
     /// The numbers of coefficients in slots, at a high level. `x` holds complex pairs of coefficients at
@@ -371,7 +358,7 @@ impl Evaluator {
     /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`];
     /// [`CkksError::Shape`] for another number of slots than that of the transforms; errors of missing keys.
     pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let joined = self.join_re_im(&self.half_bootstrap_apart(x, plan, &mut |_, _| true)?)?;
+        let joined = self.join_re_im(&self.half_bootstrap_apart(x, plan)?)?;
         // Number t was the coefficient of X^p(t). It is now in slot t if p reverses bits, and otherwise in
         // the slot with the reversed index.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
@@ -388,10 +375,9 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         plan: &BootstrapPlan,
-        progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         self.check_coefficients(x, plan)?;
-        self.run_stages(plan.raise_to_parts(), plan, vec![self.shared(x.clone(), plan)?], progress)
+        self.run_stages(plan.raise_to_parts(), plan, vec![self.shared(x.clone(), plan)?])
     }
 
     /// Runs all stages from the raise on, for coefficients at level 0: the result of slots-to-coefficients,
@@ -400,10 +386,9 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         plan: &BootstrapPlan,
-        progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
         self.check_coefficients(x, plan)?;
-        self.run_stages_on(plan.raise_onwards(), plan, x.clone(), progress)
+        self.run_stages_on(plan.raise_onwards(), plan, x.clone())
     }
 
     /// Refuses arrays that are not coefficients in the form that the raise takes.

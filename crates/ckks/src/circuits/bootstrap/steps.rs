@@ -11,15 +11,9 @@ use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::progress::Progress;
 
 /// The operation's name in errors.
 pub(super) const TO_SLOTS: &str = "a move from coefficients to slots";
-
-/// Calls `progress` with the stages done; an error where it says to stop.
-pub(super) fn tell(progress: Progress<'_>, done: usize, all: usize) -> Result<(), CkksError> {
-    if progress(done, all) { Ok(()) } else { Err(CkksError::Cancelled) }
-}
 
 /// `x` as an array in slots, without padding and in natural order, because the stages work on slots whatever
 /// they hold.
@@ -30,22 +24,21 @@ pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext 
 }
 
 impl Evaluator {
-    /// Runs `stages` one after the other. `progress` is called before each and at the end, with those done
-    /// and their number.
+    /// Runs `stages` one after the other, as the steps of one operation.
     pub(super) fn run_stages(
         &self,
         stages: &[Stage],
         plan: &BootstrapPlan,
         parts: Vec<Ciphertext>,
-        progress: Progress<'_>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        let fresh = stages.iter().enumerate().try_fold(parts, |parts, (done, stage)| {
-            tell(progress, done, stages.len())?;
+        let mut steps = self.progress().steps(stages.len());
+        let fresh = stages.iter().try_fold(parts, |parts, stage| {
+            steps.begin()?;
             self.stage(stage.name, || {
                 stage.steps.iter().try_fold(parts, |parts, step| step.run(self, plan, parts))
             })
         })?;
-        tell(progress, stages.len(), stages.len())?;
+        steps.finish()?;
         Ok(fresh)
     }
 
@@ -55,11 +48,8 @@ impl Evaluator {
         stages: &[Stage],
         plan: &BootstrapPlan,
         x: Ciphertext,
-        progress: Progress<'_>,
     ) -> Result<Ciphertext, CkksError> {
-        self.run_stages(stages, plan, vec![x], progress)?
-            .pop()
-            .ok_or(CkksError::Internal { operation: BOOTSTRAP })
+        self.run_stages(stages, plan, vec![x])?.pop().ok_or(CkksError::Internal { operation: BOOTSTRAP })
     }
 
     /// The polynomials of `x` as rows under shared masks, with the plan's number of bodies; `x` itself if its

@@ -97,7 +97,7 @@ impl Evaluator {
     /// a plaintext for each diagonal, one mod-down.
     ///
     /// # Errors
-    /// [`CkksError::NoRotationKey`], [`CkksError::NoKey`]; [`CkksError::Shape`] for rows of another length or
+    /// [`CkksError::MissingKey`]; [`CkksError::Shape`] for rows of another length or
     /// number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
     /// [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
     pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
@@ -144,7 +144,7 @@ impl Evaluator {
                 None => Vec::new(),
                 Some(found) => {
                     let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    self.ticking(x.bundles.iter())
+                    self.steps_of(x.bundles.iter())
                         .map(|bundle| plan.iterate(bundle?, iteration, &found, &plaintexts))
                         .collect::<Result<_, _>>()?
                 }
@@ -154,13 +154,13 @@ impl Evaluator {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
                     let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    self.ticking(x.bundles.iter())
+                    self.steps_of(x.bundles.iter())
                         .map(|bundle| plan.multiply(bundle?, &plaintexts[0]))
                         .collect::<Result<_, _>>()?
                 }
                 Some(rotations) => {
                     let plaintexts = plan.plaintexts(rotations.tables.extended())?;
-                    self.ticking(x.bundles.iter())
+                    self.steps_of(x.bundles.iter())
                         .map(|bundle| plan.map(bundle?, rotations, &plaintexts))
                         .collect::<Result<_, _>>()?
                 }

@@ -1,6 +1,7 @@
 //! Products inside bootstraps, on data or on symbols.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -13,7 +14,6 @@ use crate::circuits::bootstrap::BootstrapPlan;
 use crate::circuits::matrix_plan::PlannedMatrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::progress::Progress;
 
 /// A matrix that is prepared for products inside bootstraps.
 #[derive(Debug)]
@@ -27,12 +27,8 @@ impl MamboPlan {
     ///
     /// # Errors
     /// The errors of [`MatrixPlan::prepare`](crate::circuits::matrix_plan::MatrixPlan::prepare).
-    pub fn prepare(
-        self: &Arc<Self>,
-        evaluator: &Evaluator,
-        progress: Progress<'_>,
-    ) -> Result<MamboMatrix, CkksError> {
-        let planned = self.matrix().prepare(evaluator, progress)?;
+    pub fn prepare(self: &Arc<Self>, evaluator: &Evaluator) -> Result<MamboMatrix, CkksError> {
+        let planned = self.matrix().prepare(evaluator)?;
         Ok(MamboMatrix { plan: self.clone(), planned })
     }
 
@@ -112,8 +108,7 @@ impl Evaluator {
     /// Shapes: `x` has a row of all slots for each polynomial. Each row of `X` takes [`MamboPlan::columns`]
     /// slots, one after the other. The result has the same form ([`MamboPlan::array_shapes`]). Range:
     /// numbers of magnitude at most 1, in `X` and in `W X`. The result is at the level and scale of a
-    /// bootstrapped array. `progress` is called with the steps of the product and the stages of the bootstrap
-    /// done, and all.
+    /// bootstrapped array. Its steps are those of the product and the stages of the bootstrap.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below
@@ -122,12 +117,7 @@ impl Evaluator {
     /// [`CkksError::BeyondRange`] if the bound of `X` or of the product exceeds 1;
     /// [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; the errors of
     /// [`Evaluator::multiply_planned`].
-    pub fn mambo(
-        &self,
-        matrix: &MamboMatrix,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
+    pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, bootstrap) = (&matrix.plan, matrix.plan.bootstrap());
         self.check(x)?;
         x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
@@ -148,29 +138,28 @@ impl Evaluator {
         let size = if pairs { 2 * bootstrap.group() } else { bootstrap.group() };
         let groups = if x.is_symbol() { 1 } else { polys.div_ceil(size) };
         let stages = groups * bootstrap.stage_count();
+        let whole = self.progress().steps(0);
         let low = match plan.placement() {
             Placement::Inside => {
                 // How many steps the product has is not known yet.
-                let mut go_on = |_, _| progress(0, stages);
+                let lowering = self.for_part(&whole, move |_, _| (0, stages));
                 let lowered =
-                    self.in_groups(std::slice::from_ref(x), bootstrap.group(), &mut go_on, |own, tick| {
+                    lowering.in_groups(std::slice::from_ref(x), bootstrap.group(), |evaluator, own| {
                         let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
-                        if tick(0, 1) {
-                            Ok(vec![self.slots_to_coefficients(own, bootstrap)?])
-                        } else {
-                            Err(CkksError::Cancelled)
-                        }
+                        Ok(vec![evaluator.slots_to_coefficients(own, bootstrap)?])
                     })?;
                 lowered.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?
             }
             Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
         };
         let (shape, layout) = plan.rows_in_lanes(factor[0])?;
-        let mut steps = 0;
-        let mut of_product = |done: usize, all: usize| {
-            steps = all;
-            progress(done, all + stages)
-        };
+        // The steps of the product are known when it reports the first one.
+        let steps = Arc::new(AtomicUsize::new(0));
+        let counted = steps.clone();
+        let of_product = self.for_part(&whole, move |done, all| {
+            counted.store(all, Ordering::Relaxed);
+            (done, all + stages)
+        });
         // The numbers of the slots are in coefficients now, so bounds of slots are bounds of coefficients.
         let parts = if x.is_complex() { 2.0 } else { 1.0 };
         let slots_to_coeffs = if plan.placement() == Placement::Inside {
@@ -180,16 +169,13 @@ impl Evaluator {
         };
         let known = x.estimate.clone().moved(&x.layout, &layout, (slots_to_coeffs, slots_to_coeffs));
         let low = low.rearranged(shape, layout).estimated(|_| known);
-        let multiplied = self.multiply_planned(&matrix.planned, &low, &mut of_product)?;
-        let mut of_stages = |done: usize, all: usize| progress(steps + done, steps + all);
+        let multiplied = of_product.multiply_planned(&matrix.planned, &low)?;
+        let steps = steps.load(Ordering::Relaxed);
+        let of_stages = self.for_part(&whole, move |done, all| (steps + done, steps + all));
         let (shape, slots) = plan.product_layout()?;
         let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
         if multiplied.level() > Level(0) {
-            return self.bootstrap_with_progress(
-                &multiplied.rearranged(shape, slots),
-                bootstrap,
-                &mut of_stages,
-            );
+            return of_stages.bootstrap(&multiplied.rearranged(shape, slots), bootstrap);
         }
         bootstrap.check_range(&multiplied)?;
         // The maps of slots-to-coefficients leave numbers in bit-reversed order.
@@ -204,12 +190,12 @@ impl Evaluator {
             .rearranged(shape.clone(), coefficients)
             .at_scale(bootstrap.message_scale())
             .estimated(|_| Estimate::unknown());
-        let fresh = self.in_groups(&[low], size, &mut of_stages, |own, tick| {
+        let fresh = of_stages.in_groups(&[low], size, |evaluator, own| {
             let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
             Ok(vec![if pairs && own.layout().bundles() > 1 {
-                self.bootstrapped_in_pairs(own, bootstrap, tick)?
+                evaluator.bootstrapped_in_pairs(own, bootstrap)?
             } else {
-                self.bootstrapped_coefficients(own, bootstrap, tick)?
+                evaluator.bootstrapped_coefficients(own, bootstrap)?
             }])
         })?;
         let fresh = fresh.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?;
@@ -219,12 +205,7 @@ impl Evaluator {
 
     /// Bootstraps coefficients of real numbers, whose imaginary parts are zero, with a plan for complex
     /// numbers. Two polynomials become the real and the imaginary part of one.
-    fn bootstrapped_in_pairs(
-        &self,
-        x: &Ciphertext,
-        plan: &BootstrapPlan,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
+    fn bootstrapped_in_pairs(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
         let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
         let count = bundles.div_ceil(2);
         // Multiplication by i is multiplication by X^(N / 2), both for numbers in slots and for complex pairs
@@ -251,7 +232,7 @@ impl Evaluator {
             order: x.layout().order,
             ..*joined.layout()
         };
-        let halves = self.half_bootstrap_apart(&joined.laid_out(layout), plan, progress)?;
+        let halves = self.half_bootstrap_apart(&joined.laid_out(layout), plan)?;
         let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
         let layout = Layout { complex: false, bodies: 1, ..*x.layout() };

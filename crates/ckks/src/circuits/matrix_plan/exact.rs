@@ -14,7 +14,6 @@ use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{KeyNeeds, Operation, Switch};
 use crate::parameters::{KeyModulus, Params, SMALLER_RING_LEVEL, packing_rounding};
-use crate::progress::Progress;
 use crate::shape::ModuleShape;
 
 /// An exact product: weights at the scale of the level, and how the rows of the result are packed.
@@ -105,9 +104,7 @@ impl ExactPlan {
             for midpoints in std::iter::once(Vec::new()).chain((1..lanes.ilog2()).map(|log| vec![1 << log])) {
                 let plan = Self { midpoints, ring: ring.clone(), ..self.clone() };
                 let recorder = Evaluator::recording(params);
-                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?, &mut |_, _| {
-                    true
-                })?;
+                plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?)?;
                 let plan = Self { needs: recorder.needs(), ..plan };
                 ways.push((plan.cost(params, method, own_masks)?, plan));
             }
@@ -174,17 +171,14 @@ impl ExactPlan {
     }
 
     /// `W @ x`, rescaled and packed.
-    pub(super) fn multiply(
-        &self,
-        evaluator: &Evaluator,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
+    pub(super) fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let whole = evaluator.progress().steps(0);
+        let counting = evaluator.for_part(&whole, |done, all| (done, all));
         if !evaluator.splits_masks_for(x) {
             x.check_main(PLAN)?;
         }
         let Some(ring) = &self.ring else {
-            let product = evaluator.multiply_matrix_with_progress(&self.weights, x, progress)?;
+            let product = counting.multiply_matrix(&self.weights, x)?;
             let rescaled = evaluator.rescale(&product)?;
             return if x.layout().lanes > 1 {
                 evaluator.pack_rows(&rescaled, &self.midpoints)
@@ -199,7 +193,7 @@ impl ExactPlan {
         };
         let (params, lanes) = (x.params(), x.layout().lanes);
         let rows = evaluator.rows_in_ring(&x, ring.degree())?;
-        let product = evaluator.multiply_matrix_with_progress(&self.weights, &rows, progress)?;
+        let product = counting.multiply_matrix(&self.weights, &rows)?;
         let rescaled = evaluator.rescale(&product)?;
         let layout = rescaled.layout().gathered(lanes)?;
         let result = Packed {
@@ -259,7 +253,7 @@ impl ExactPlan {
 
     fn cost(&self, params: &Params, method: MatrixMethod, own_masks: bool) -> Result<MatrixCost, CkksError> {
         let recorder = Evaluator::recording_for(params, self.needs.clone());
-        self.multiply(&recorder, &recorder.take_symbol(self.symbol(params)?, None)?, &mut |_, _| true)?;
+        self.multiply(&recorder, &recorder.take_symbol(self.symbol(params)?, None)?)?;
         let (model, weights) = (params.noise_model(), &self.weights);
         let fresh = if own_masks { model.fresh_public() } else { model.fresh_secret() };
         let largest = (0..weights.rows()).map(|row| weights.matrix().sum_of_squares(row)).fold(0.0, f64::max);

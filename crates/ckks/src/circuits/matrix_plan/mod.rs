@@ -24,7 +24,6 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
-use crate::progress::Progress;
 
 /// Maximum ratio of an error to that of the most precise method, if no precision is stated: 4 bits.
 const MOST_LOSS: f64 = 16.0;
@@ -401,8 +400,8 @@ impl MatrixPlan {
 
     /// Prepares the matrix: for a prepared product combines the keys of `evaluator`'s key set, which takes as
     /// long as many products; otherwise does nothing.
-    pub fn prepare(&self, evaluator: &Evaluator, progress: Progress<'_>) -> Result<PlannedMatrix, CkksError> {
-        let prepared = self.prepared().map(|plan| plan.prepare(evaluator, progress)).transpose()?;
+    pub fn prepare(&self, evaluator: &Evaluator) -> Result<PlannedMatrix, CkksError> {
+        let prepared = self.prepared().map(|plan| plan.prepare(evaluator)).transpose()?;
         Ok(PlannedMatrix { plan: self.clone(), prepared })
     }
 
@@ -586,20 +585,15 @@ impl PlannedMatrix {
 
 impl Evaluator {
     /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret,
-    /// with rows placed as in `x`. `progress` is called with the number of finished steps and their total.
+    /// with rows placed as in `x`.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] if `x` does not have the level and scale of the plan;
     /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_prepared`], or of
     /// [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`].
-    pub fn multiply_planned(
-        &self,
-        matrix: &PlannedMatrix,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
+    pub fn multiply_planned(&self, matrix: &PlannedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         match (&matrix.plan.way, &matrix.prepared) {
-            (_, Some(prepared)) => self.multiply_prepared_with_progress(prepared, x, progress),
+            (_, Some(prepared)) => self.multiply_prepared(prepared, x),
             (Way::Exact(plan), None) => {
                 if x.level() != plan.level || x.scale() != plan.scale {
                     let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
@@ -611,7 +605,7 @@ impl Evaluator {
                         remedy,
                     });
                 }
-                plan.multiply(self, x, progress)
+                plan.multiply(self, x)
             }
             (Way::Prepared(_), None) => Err(CkksError::NoKeys { operation: PLAN }),
         }

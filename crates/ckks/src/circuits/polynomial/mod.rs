@@ -143,7 +143,11 @@ impl Polynomial {
             return Err(CkksError::Empty { shape: vec![0] });
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: not_finite_part(coefficients[index]) });
+            return Err(CkksError::NotFinite {
+                index,
+                value: not_finite_part(coefficients[index]),
+                shape: None,
+            });
         }
         check_degree(coefficients.len() - 1)?;
         check_domain(domain)?;

@@ -44,7 +44,7 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another
     /// scale; [`CkksError::OutsideDomain`] if the array's bound exceeds the domain; [`CkksError::Encoding`]
-    /// unless slots; [`CkksError::NoKeys`], [`CkksError::NoRelinearisationKey`]; parameter and secret errors.
+    /// unless slots; [`CkksError::NoKeys`], [`CkksError::MissingKey`]; parameter and secret errors.
     pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
         plan.polynomial().check_inside(x)?;
         self.run_polynomial_inside(x, plan)

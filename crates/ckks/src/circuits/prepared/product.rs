@@ -11,7 +11,6 @@ use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::key_id::KeyId;
 use crate::keys::{Operation, Switch};
-use crate::progress::Progress;
 
 /// A matrix with the keys for its products, under one owner's secrets.
 #[derive(Debug)]
@@ -22,30 +21,26 @@ pub struct PreparedMatrix {
 }
 
 impl PreparedPlan {
-    /// Combines the keys of `evaluator`'s key set with the matrix, which takes as long as many products;
-    /// `progress` is called meanwhile.
+    /// Combines the keys of `evaluator`'s key set with the matrix, which takes as long as many products.
     ///
     /// # Errors
-    /// [`CkksError::NoKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`];
+    /// [`CkksError::MissingKey`] without the keys of [`PreparedPlan::needs`]; [`CkksError::WrongParams`];
     /// [`CkksError::Cancelled`].
-    pub fn prepare(
-        &self,
-        evaluator: &Evaluator,
-        progress: Progress<'_>,
-    ) -> Result<PreparedMatrix, CkksError> {
+    pub fn prepare(&self, evaluator: &Evaluator) -> Result<PreparedMatrix, CkksError> {
         evaluator.params().check_related(self.params(), "the matrix")?;
         let held = evaluator.held().ok_or(CkksError::NoKeys { operation: PREPARE })?;
         check_free(PREPARE, self.key_bytes()?, "prepare fewer rows of the matrix at a time")?;
         let operation = self.operation();
         let found = held.find(self.params(), operation, self.level(), self.params().slot_count())?;
         let key = found.only(PREPARE)?;
+        let steps = evaluator.progress().steps(0);
         let combined = Combined::new(
             self.weights().matrix(),
             self.shift(),
             self.row_shape(),
             key.switcher()?,
             key.key(),
-            progress,
+            &mut |done, all| steps.at(done, all).is_ok(),
         )?
         .ok_or(CkksError::Cancelled)?;
         let key_id = held.id();
@@ -141,19 +136,7 @@ impl Evaluator {
         matrix: &PreparedMatrix,
         x: &Ciphertext,
     ) -> Result<Ciphertext, CkksError> {
-        self.multiply_prepared_with_progress(matrix, x, &mut |_, _| true)
-    }
-
-    /// [`Evaluator::multiply_prepared`] with `progress`, which is called for each polynomial of the result.
-    ///
-    /// # Errors
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_prepared`].
-    pub fn multiply_prepared_with_progress(
-        &self,
-        matrix: &PreparedMatrix,
-        x: &Ciphertext,
-        progress: Progress<'_>,
-    ) -> Result<Ciphertext, CkksError> {
+        let steps = self.progress().steps(0);
         let plan = &matrix.plan;
         self.check(x)?;
         x.params().check_same(plan.params(), "the matrix")?;
@@ -257,7 +240,7 @@ impl Evaluator {
         for group in 0..groups {
             let bundles: Vec<&Bundle<Eval>> =
                 (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
-            let mut tick = |done: usize, _: usize| progress(group * polys + done, groups * polys);
+            let mut tick = |done: usize, _: usize| steps.at(group * polys + done, groups * polys).is_ok();
             let rows = matrix
                 .combined
                 .multiply(&bundles, plan.products(), switcher, &mut tick)?

@@ -93,7 +93,7 @@ impl Evaluator {
                 .rearranged(shape, layout)
                 .estimated(|_| estimate));
         }
-        let parts = self.half_bootstrap_apart(packed, &plan.half, &mut |_, _| true)?;
+        let parts = self.half_bootstrap_apart(packed, &plan.half)?;
         let [first, rest @ ..] = &parts[..] else { return Err(CkksError::Internal { operation: OPERATION }) };
         let mut bundles = Vec::with_capacity(layout.bundles());
         for (index, real) in first.bundles().iter().enumerate() {

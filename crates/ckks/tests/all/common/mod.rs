@@ -4,14 +4,16 @@
 pub mod bootstraps;
 pub mod measure;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use clathrate_arith::Meter;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Switch};
 use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use clathrate_ckks::parameters::EngineFactory;
 use clathrate_ckks::{
-    Ciphertext, Evaluator, KeyNeeds, ModuleShape, Params, Runtime, SecretKey, SecretName, ValuesRef,
+    Ciphertext, Evaluator, Event, KeyNeeds, ModuleShape, Params, Progress, Runtime, SecretKey, SecretName,
+    ValuesRef,
 };
 use clathrate_lattice::{Level, SecretRng};
 use clathrate_testkit::test_engine;
@@ -25,6 +27,31 @@ pub fn base_runtime() -> Runtime {
 
 pub fn params(name: &str) -> Params {
     Params::preset(name, &base_runtime()).expect("preset")
+}
+
+/// Steps that were reported, as those done and all.
+pub type Seen = Arc<Mutex<Vec<(usize, usize)>>>;
+
+/// Records the steps that are reported.
+pub fn recorded() -> (Progress, Seen) {
+    let seen = Seen::default();
+    let record = seen.clone();
+    let progress = Progress::new(move |event| {
+        if let Event::Steps { done, total } = event {
+            record.lock().expect("no panic").push((done, total));
+        }
+        true
+    });
+    (progress, seen)
+}
+
+/// Cancels at the report of steps that comes after so many others.
+pub fn cancelling_after(reports: usize) -> Progress {
+    let heard = AtomicUsize::new(0);
+    Progress::new(move |event| match event {
+        Event::Steps { done, total } => done <= total && heard.fetch_add(1, Ordering::Relaxed) < reports,
+        _ => true,
+    })
 }
 
 /// Parameters whose engines report to one meter.
@@ -43,7 +70,7 @@ pub fn setup(name: &str, needs: &KeyNeeds) -> (Params, SecretKey, Evaluator) {
     let evaluator = if needs.is_empty() {
         Evaluator::new(&params)
     } else {
-        Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut rng).expect("keys")))
+        Evaluator::with_keys(Arc::new(sk.clone().with_rng(rng).evaluation_keys(needs).expect("keys")))
     };
     (params, sk, evaluator)
 }
@@ -110,8 +137,8 @@ pub fn secret(params: &Params, seed: u8) -> SecretKey {
 
 /// An evaluator with keys drawn from a fixed seed.
 pub fn evaluator(sk: &SecretKey, needs: &KeyNeeds) -> Evaluator {
-    let mut rng = SecretRng::from_seed([77; 32]);
-    Evaluator::with_keys(Arc::new(sk.evaluation_keys_rng(needs, &mut rng).expect("keys")))
+    let rng = SecretRng::from_seed([77; 32]);
+    Evaluator::with_keys(Arc::new(sk.clone().with_rng(rng).evaluation_keys(needs).expect("keys")))
 }
 
 /// Encrypts with choices and randomness from a fixed seed.
@@ -122,7 +149,10 @@ pub fn encrypt_as<'v>(
     options: EncryptOptions,
     seed: u8,
 ) -> Ciphertext {
-    sk.encrypt_array_rng(values, shape, options, &mut SecretRng::from_seed([seed; 32])).expect("encrypt")
+    sk.clone()
+        .with_rng(SecretRng::from_seed([seed; 32]))
+        .encrypt_array(values, shape, options)
+        .expect("encrypt")
 }
 
 /// Asserts the kind of an error and that its message contains every one of the texts.

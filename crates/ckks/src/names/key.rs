@@ -1,7 +1,7 @@
-//! Names of secrets and of switching keys.
+//! Names of switching keys.
 //!
-//! A name is plain data. Its meaning is defined in one place, [`definition`](super::definition): the matrix
-//! `T`, the secret switched to, the moduli. Requirements, key sets, files, cost predictions and error
+//! A name is plain data. Its meaning is defined in one place, [`definition`](crate::keys::definition): the
+//! matrix `T`, the secret switched to, the moduli. Requirements, key sets, files, cost predictions and error
 //! messages all identify keys by these names.
 
 use std::fmt;
@@ -9,8 +9,7 @@ use std::fmt;
 use clathrate_arith::GaloisElement;
 use serde::{Deserialize, Serialize};
 
-pub use crate::arrays::SecretName;
-use crate::error::CkksError;
+use super::secret::SecretName;
 use crate::shape::ModuleShape;
 
 /// A switching key of one shape.
@@ -181,19 +180,14 @@ impl fmt::Display for KeyAddress {
 }
 
 impl KeyName {
-    /// Parses `text`, which [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`.
-    ///
-    /// # Errors
-    /// [`CkksError::UnknownKey`] where `text` is no key's name; [`CkksError::Arith`] for an automorphism that
-    /// the degree does not have.
-    pub fn parse(text: &str, degree: usize) -> Result<Self, CkksError> {
-        let unknown = || CkksError::UnknownKey { name: text.chars().take(80).collect() };
+    /// Parses `text`, which [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`; `None` if
+    /// `text` is no key's name, or has an automorphism that the degree does not have.
+    #[must_use]
+    pub fn parse(text: &str, degree: usize) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
-        let element = |value: &str| {
-            Ok::<_, CkksError>(GaloisElement::new(value.parse().map_err(|_| unknown())?, degree)?)
-        };
-        let secret = |name: &str| SecretName::parse(name).ok_or_else(unknown);
-        let count = |value: &str| value.parse::<usize>().map_err(|_| unknown());
+        let element = |value: &str| GaloisElement::new(value.parse().ok()?, degree).ok();
+        let secret = SecretName::parse;
+        let count = |value: &str| value.parse::<usize>().ok();
         let name = match words[..] {
             ["relinearise"] => Self::Relinearise,
             ["cross-relinearise"] => Self::CrossRelinearise,
@@ -218,10 +212,10 @@ impl KeyName {
             }
             ["pack", from, to, ref secrets @ ..] if secrets.len() <= 2 => {
                 let of = |place: usize| {
-                    secrets.get(place).map_or(Ok(SecretName::Main), |name: &&str| secret(name))
+                    secrets.get(place).map_or(Some(SecretName::Main), |name: &&str| secret(name))
                 };
                 Self::Switch(Switch::Pack {
-                    from: from.parse().map_err(|_: String| unknown())?,
+                    from: from.parse().ok()?,
                     to: count(to)?,
                     under: of(0)?,
                     onto: of(1)?,
@@ -231,14 +225,14 @@ impl KeyName {
                 Self::Switch(Switch::BodyParts { bodies: count(bodies)?, degree: count(degree)? })
             }
             ["raise-to-slots", slots, layers, log2_scale, ref bodies @ ..] if bodies.len() <= 1 => {
-                let small = |value: &str| value.parse::<u32>().map_err(|_| unknown());
-                let bodies = bodies.first().map_or(Ok(1), |bodies| count(bodies))?;
+                let small = |value: &str| value.parse::<u32>().ok();
+                let bodies = bodies.first().map_or(Some(1), |bodies| count(bodies))?;
                 let (slots, layers, log2_scale) = (count(slots)?, small(layers)?, small(log2_scale)?);
                 Self::Switch(Switch::RaiseToSlots(RaisedMap { slots, layers, log2_scale, bodies }))
             }
-            _ => return Err(unknown()),
+            _ => return None,
         };
         // One name for each key: no leading zeros or signs.
-        if name.to_string() == text { Ok(name) } else { Err(unknown()) }
+        (name.to_string() == text).then_some(name)
     }
 }

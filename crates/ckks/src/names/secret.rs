@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::CkksError;
-
 /// A secret of one shape (degree and rank) of a parameter set. The owner's [`SecretKey`](crate::SecretKey)
 /// makes all secrets except those of other libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,16 +96,5 @@ impl SecretName {
     #[must_use]
     pub fn is_ephemeral(self) -> bool {
         matches!(self, Self::Ephemeral | Self::EphemeralBodies(_))
-    }
-
-    /// Refuses operands under different secrets.
-    ///
-    /// # Errors
-    /// [`CkksError::DifferentSecrets`], naming both.
-    pub fn check_same(self, other: Self, operation: &'static str) -> Result<(), CkksError> {
-        if self == other {
-            return Ok(());
-        }
-        Err(CkksError::DifferentSecrets { operation, left: self.to_string(), right: other.to_string() })
     }
 }

@@ -1,0 +1,262 @@
+//! Products of matrices, plain and encrypted.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use clathrate_arith::text::counted;
+use rustfft::num_complex::Complex64;
+
+use super::{EncryptedArray, PlainArray};
+use crate::arrays::Ciphertext;
+use crate::circuits::linear::LinearTransform;
+use crate::circuits::matrix::Weights;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+
+/// The operations' names in errors.
+const PRODUCT: &str = "a matrix product";
+const ROW_PRODUCT: &str = "a product with rows in slots";
+const ENCRYPTED_PRODUCT: &str = "a product of encrypted matrices";
+
+/// Bytes of weights, as doubles, that are read at a time.
+const BLOCK_BYTES: usize = 1 << 26;
+
+/// A plain matrix of real numbers that is read some rows at a time, such as one that is mapped from a file.
+pub trait PlainMatrix {
+    /// The numbers of rows and of columns.
+    fn shape(&self) -> (usize, usize);
+
+    /// The numbers of the rows `rows`, row-major.
+    ///
+    /// # Errors
+    /// Those of reading them.
+    fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError>;
+}
+
+impl PlainMatrix for (usize, usize, &[f64]) {
+    fn shape(&self) -> (usize, usize) {
+        (self.0, self.1)
+    }
+
+    fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError> {
+        let range = rows.start * self.1..rows.end * self.1;
+        let numbers = self.2.get(range).ok_or_else(|| CkksError::Shape {
+            operation: PRODUCT,
+            left: vec![self.0, self.1],
+            right: vec![self.2.len()],
+            remedy: "give as many numbers as the matrix has entries".to_owned(),
+        });
+        numbers.map(Cow::Borrowed)
+    }
+}
+
+/// The rows of a matrix that are multiplied at a time.
+fn row_blocks((rows, columns): (usize, usize)) -> Vec<Range<usize>> {
+    let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
+    (0..rows).step_by(height).map(|start| start..rows.min(start + height)).collect()
+}
+
+/// `error` of the rows from `first` on, with the place in the whole matrix of `(rows, inner)` numbers.
+fn placed(error: CkksError, first: usize, (rows, inner): (usize, usize)) -> CkksError {
+    match error {
+        CkksError::NotFinite { index, value, shape: None } => {
+            CkksError::NotFinite { index: first * inner + index, value, shape: Some(vec![rows, inner]) }
+        }
+        other => other,
+    }
+}
+
+impl EncryptedArray {
+    /// `weights @ self` for a plain matrix, not yet rescaled. The weights are rounded at `weight_scale`, by
+    /// default the one from which a rescale leads to the scale of the level below; at 1.0 they are integers,
+    /// and the product takes no level.
+    ///
+    /// An array in slots without a free level is bootstrapped by an evaluator that bootstraps automatically:
+    /// before the product, or around it. A large matrix is read and multiplied some rows at a time.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`]; [`CkksError::NotFinite`]; [`CkksError::LevelTooLow`]; those of
+    /// [`Evaluator::multiply_matrix`], [`Evaluator::mambo`] and of reading the weights.
+    pub fn left_multiply(
+        &self,
+        weights: &dyn PlainMatrix,
+        weight_scale: Option<f64>,
+    ) -> Result<Self, CkksError> {
+        let (shape, evaluator) = (weights.shape(), &self.evaluator);
+        let blocks = row_blocks(shape);
+        // All blocks are products of one array, bootstrapped once at most.
+        let plain = evaluator.without_bootstrapping();
+        let free = weight_scale.is_some() || !evaluator.bootstraps() || self.data.shape().len() != 2;
+        if blocks.len() < 2 {
+            let values = weights.rows(0..shape.0)?;
+            let all = (shape.0, shape.1, &*values);
+            let data = if free {
+                self.factor_by(&plain)?
+            } else {
+                if self.made.fresh.get().is_none() {
+                    let settled = self.settled()?;
+                    let fused = evaluator.multiply_inside_bootstrap(all, &settled);
+                    if let Some(product) = fused.map_err(|error| placed(error, 0, shape))? {
+                        return self.beside(product);
+                    }
+                    evaluator.check_plain_matrix(all, &settled).map_err(|error| placed(error, 0, shape))?;
+                }
+                self.factor_by(evaluator)?
+            };
+            return self.beside(times_rows(&plain, &data, (0, shape), &values, weight_scale)?);
+        }
+        if self.data.shape().len() != 2 || self.data.shape()[0] != shape.1 {
+            let remedy = format!("the right operand is an encrypted matrix of {}", counted(shape.1, "row"));
+            let (left, right) = (vec![shape.0, shape.1], self.data.shape().to_vec());
+            return Err(CkksError::Shape { operation: PRODUCT, left, right, remedy });
+        }
+        let data = if free {
+            self.factor_by(&plain)?
+        } else {
+            // The weights of the first block are checked before a bootstrap.
+            let values = weights.rows(blocks[0].clone())?;
+            let settled = self.settled()?;
+            evaluator
+                .check_plain_matrix((blocks[0].len(), shape.1, &values), &settled)
+                .map_err(|error| placed(error, 0, shape))?;
+            self.factor_by(evaluator)?
+        };
+        let whole = plain.progress().steps(0);
+        let count = blocks.len();
+        let part = |(index, rows): (usize, Range<usize>)| {
+            let values = weights.rows(rows.clone())?;
+            let evaluator = plain.for_part(&whole, move |done, all| (index * all + done, count * all));
+            times_rows(&evaluator, &data, (rows.start, shape), &values, weight_scale)
+        };
+        let parts = blocks.into_iter().enumerate().map(part).collect::<Result<Vec<_>, _>>()?;
+        self.beside(plain.concatenate(&parts.iter().collect::<Vec<_>>())?)
+    }
+
+    /// How [`EncryptedArray::left_multiply`] would compute, and why.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::left_multiply`].
+    pub fn explain_left_multiply(&self, weights: &dyn PlainMatrix) -> Result<String, CkksError> {
+        let shape = weights.shape();
+        let values = weights.rows(0..shape.0)?;
+        let all = (shape.0, shape.1, &*values);
+        let evaluator = &self.evaluator;
+        let explained = if self.made.fresh.get().is_some() {
+            evaluator.without_bootstrapping().explain_refreshed_matrix(all, &*self.factor_by(evaluator)?)
+        } else {
+            let settled = self.settled()?;
+            // A matrix that is read some rows at a time is multiplied with the array as it is, or
+            // bootstrapped.
+            let inside = if row_blocks(shape).len() < 2 {
+                evaluator.explain_inside_bootstrap(all, &settled)?
+            } else {
+                None
+            };
+            inside.map_or_else(|| evaluator.explain_refreshed_matrix(all, &settled), Ok)
+        };
+        explained.map_err(|error| placed(error, 0, shape))
+    }
+
+    /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix` where
+    /// `row_first`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] unless the matrix has two axes, one as long as a row; [`CkksError::MissingKeys`],
+    /// [`CkksError::MissingKey`]; those of [`Evaluator::evaluate_linear`].
+    pub fn map_rows(&self, matrix: &PlainArray, row_first: bool) -> Result<Self, CkksError> {
+        let [rows, columns] = matrix.shape[..] else {
+            let remedy = "the plain operand is a matrix of two axes".to_owned();
+            let (left, right) = (matrix.shape.clone(), self.data.shape().to_vec());
+            return Err(CkksError::Shape { operation: ROW_PRODUCT, left, right, remedy });
+        };
+        let transform = if row_first {
+            let values = matrix.values.clone().into_complex();
+            let transposed: Vec<Complex64> = (0..columns)
+                .flat_map(|j| (0..rows).map(move |i| i * columns + j))
+                .map(|at| values[at])
+                .collect();
+            LinearTransform::from_matrix(&transposed, columns, rows)?
+        } else {
+            LinearTransform::from_matrix(&matrix.values, rows, columns)?
+        };
+        self.map_settled(|evaluator, x| evaluator.evaluate_linear(x, &transform))
+    }
+
+    /// `self @ other` for encrypted matrices: the rows of this one are transposed first, by key switching.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`]; those of [`Evaluator::transposed`] and [`Evaluator::multiply_transposed`].
+    pub fn matmul(&self, other: &Self) -> Result<Self, CkksError> {
+        self.encrypted_product(other, false)
+    }
+
+    /// `self.T @ other` for encrypted matrices.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`]; those of [`Evaluator::multiply_transposed`].
+    pub fn transposed_matmul(&self, other: &Self) -> Result<Self, CkksError> {
+        self.encrypted_product(other, true)
+    }
+
+    fn encrypted_product(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
+        let holder = self.holder(other);
+        let evaluator = &holder.evaluator;
+        let (left, right) = (self.settled_by(evaluator)?, other.settled_by(evaluator)?);
+        let (shape, own) = (left.shape(), right.shape());
+        let inner = if by_columns { shape.first() } else { shape.get(1) };
+        if shape.len() != 2 || own.len() != 2 || inner != own.first() {
+            let left = if by_columns { shape.iter().rev().copied().collect() } else { shape.to_vec() };
+            let vector = match own {
+                [count] if inner == Some(count) => {
+                    format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
+                }
+                _ => String::new(),
+            };
+            let remedy = format!(
+                "both operands are matrices, with as many rows on the right as columns on the left{vector}"
+            );
+            return Err(CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right: own.to_vec(), remedy });
+        }
+        holder.beside(if by_columns {
+            evaluator.multiply_transposed(&left, &right)?
+        } else {
+            evaluator.multiply_transposed(&evaluator.transposed(&left)?, &right)?
+        })
+    }
+
+    /// The transposed matrix, by key switching.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::transposed`].
+    pub fn transposed(&self) -> Result<Self, CkksError> {
+        self.map_settled(Evaluator::transposed)
+    }
+}
+
+/// The product of `data` with the rows from `first` on, `values`, of a matrix of shape `whole`.
+fn times_rows(
+    evaluator: &Evaluator,
+    data: &Ciphertext,
+    (first, whole): (usize, (usize, usize)),
+    values: &[f64],
+    weight_scale: Option<f64>,
+) -> Result<Ciphertext, CkksError> {
+    let inner = whole.1;
+    let rows = values.len() / inner.max(1);
+    if data.shape().len() != 2 || data.shape()[0] != inner {
+        let remedy = match data.shape() {
+            [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
+            [_] => "take the inner products, `[x.dot(row) for row in W]`, or `cl.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers \
+                    are a polynomial each; with `encoding=\"slots\"` the vector is multiplied as it is, by rotations"
+                .to_owned(),
+            _ => "the right operand is an encrypted matrix, and this is a single number: multiply with `*`".to_owned(),
+        };
+        let (left, right) = (vec![rows, inner], data.shape().to_vec());
+        return Err(CkksError::Shape { operation: PRODUCT, left, right, remedy });
+    }
+    let weights = match weight_scale {
+        Some(scale) => Weights::new(rows, inner, values, scale),
+        None => evaluator.encode_weights(rows, inner, values, data),
+    };
+    evaluator.multiply_matrix(&weights.map_err(|error| placed(error, first, whole))?, data)
+}

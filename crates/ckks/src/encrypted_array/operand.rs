@@ -1,0 +1,130 @@
+//! What stands on the other side of an operator.
+
+use rustfft::num_complex::Complex64;
+
+use super::EncryptedArray;
+use crate::encoding::values::Values;
+use crate::error::{CkksError, place};
+
+/// Plain numbers with a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlainArray {
+    /// The numbers, row-major.
+    pub values: Values,
+    /// The lengths of the axes; none for a single number.
+    pub shape: Vec<usize>,
+}
+
+/// The other operand of an operator of an encrypted array.
+#[derive(Debug, Clone)]
+pub enum Operand<'a> {
+    /// Another encrypted array.
+    Encrypted(&'a EncryptedArray),
+    /// One real number, by which a product takes a level.
+    Number(f64),
+    /// One number of an integer type, by which a product takes no level.
+    Integer(f64),
+    /// Plain numbers, which are broadcast.
+    Plain(PlainArray),
+}
+
+impl<'a> From<&'a EncryptedArray> for Operand<'a> {
+    fn from(array: &'a EncryptedArray) -> Self {
+        Self::Encrypted(array)
+    }
+}
+
+impl From<f64> for Operand<'_> {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<i32> for Operand<'_> {
+    fn from(number: i32) -> Self {
+        Self::Integer(f64::from(number))
+    }
+}
+
+impl From<PlainArray> for Operand<'_> {
+    fn from(array: PlainArray) -> Self {
+        Self::Plain(array)
+    }
+}
+
+impl PlainArray {
+    /// One number, without axes.
+    #[must_use]
+    pub fn number(value: f64) -> Self {
+        Self { values: Values::Real(vec![value]), shape: Vec::new() }
+    }
+
+    /// The numbers repeated to `shape` by NumPy's rules.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] if they do not fit, or if the result would be larger than `shape`.
+    pub fn broadcast(self, shape: &[usize], operation: &'static str) -> Result<Values, CkksError> {
+        if self.shape == shape {
+            return Ok(self.values);
+        }
+        let pairs = || self.shape.iter().rev().zip(shape.iter().rev());
+        if self.shape.len() > shape.len() || !pairs().all(|(&own, &wanted)| own == wanted || own == 1) {
+            let remedy = format!(
+                "the array must broadcast to the ciphertext's shape {shape:?}, which an operation keeps"
+            );
+            return Err(CkksError::Shape { operation, left: shape.to_vec(), right: self.shape, remedy });
+        }
+        let axis = |of: &[usize], back: usize| of.len().checked_sub(back).map_or(1, |index| of[index]);
+        let own = |back: usize| axis(&self.shape, back);
+        let (row_step, column_step) = (if own(2) == 1 { 0 } else { own(1) }, usize::from(own(1) != 1));
+        let columns = axis(shape, 1);
+        let index = (0..axis(shape, 2))
+            .flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
+        Ok(match self.values {
+            Values::Real(values) => Values::Real(index.map(|i| values[i]).collect()),
+            Values::Complex(values) => Values::Complex(index.map(|i| values[i]).collect()),
+        })
+    }
+}
+
+/// `-values`.
+pub(super) fn negated(values: Values) -> Values {
+    match values {
+        Values::Real(values) => Values::Real(values.into_iter().map(|v| -v).collect()),
+        Values::Complex(values) => Values::Complex(values.into_iter().map(|v| -v).collect()),
+    }
+}
+
+/// The inverse of a divisor, whose flat index in an array of shape `shape` is `index`. A number that is not
+/// finite is its own inverse: it is refused where it is encoded.
+///
+/// # Errors
+/// [`CkksError::OutOfRange`] for a divisor that is zero, or so near that its inverse is beyond double
+/// precision.
+pub(super) fn inverse_of(divisor: Complex64, index: usize, shape: &[usize]) -> Result<Complex64, CkksError> {
+    let inverse = if divisor.im == 0.0 { Complex64::from(divisor.re.recip()) } else { divisor.inv() };
+    if inverse.is_finite() || !divisor.is_finite() {
+        return Ok(if divisor.is_finite() { inverse } else { divisor });
+    }
+    let number = if divisor.im == 0.0 { format!("{:e}", divisor.re) } else { format!("{divisor:e}") };
+    let value = format!("{number} at index {}", place(index, Some(shape)));
+    let remedy = "it has no finite inverse: divide by numbers that are further from zero".to_owned();
+    Err(CkksError::OutOfRange { what: "the divisor", value, remedy })
+}
+
+/// `1 / values`, for an array of shape `shape`.
+///
+/// # Errors
+/// As [`inverse_of`].
+pub(super) fn inverted(values: Values, shape: &[usize]) -> Result<Values, CkksError> {
+    let inverse = |(index, divisor): (usize, Complex64)| inverse_of(divisor, index, shape);
+    Ok(match values {
+        Values::Real(values) => {
+            let divisors = values.into_iter().map(Complex64::from).enumerate();
+            Values::Real(divisors.map(|divisor| Ok(inverse(divisor)?.re)).collect::<Result<_, CkksError>>()?)
+        }
+        Values::Complex(values) => {
+            Values::Complex(values.into_iter().enumerate().map(inverse).collect::<Result<_, _>>()?)
+        }
+    })
+}

@@ -1,0 +1,110 @@
+//! Rows and columns of arrays, and arrays one below the other.
+
+use std::ops::Range;
+
+use super::EncryptedArray;
+use super::reductions::Along;
+use crate::arrays::{Ciphertext, Encoding};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+
+/// The operation's name in errors.
+const CONCATENATION: &str = "a concatenation";
+
+impl EncryptedArray {
+    /// The rows with the places `rows` and, of each, the numbers with the places `columns`; all of them where
+    /// these are absent. If `single`, the only row is a vector.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for places beyond the array; [`CkksError::LevelTooLow`] in slots, where the
+    /// choice of columns takes a product.
+    pub fn pick(
+        &self,
+        rows: Option<&[usize]>,
+        single: bool,
+        columns: Option<Range<usize>>,
+    ) -> Result<Self, CkksError> {
+        let in_slots = self.data.encoding() == Encoding::Slots;
+        // In slots a product picks columns, and one of several rows that share a polynomial.
+        let takes_product = in_slots && (columns.is_some() || self.data.layout().lanes > 1);
+        let work = |evaluator: &Evaluator, x: &Ciphertext| {
+            let width = x.layout().columns;
+            let Some(rows) = rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
+            let picked = evaluator.select_rows(x, rows)?;
+            let picked = match columns {
+                Some(columns) if picked.awaits_rescale() && !x.awaits_rescale() => {
+                    evaluator.select_columns(&evaluator.rescale(&picked)?, columns)?
+                }
+                Some(columns) => evaluator.select_columns(&picked, columns)?,
+                None => picked,
+            };
+            if single { picked.into_vector() } else { Ok(picked) }
+        };
+        if takes_product { self.map_settled(work) } else { self.map(work) }
+    }
+
+    /// The numbers with the place `column` in the rows `rows`, as a vector; a single number if `single`.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::pick`] and [`EncryptedArray::sum`].
+    pub fn pick_column(
+        &self,
+        rows: Option<&[usize]>,
+        single: bool,
+        column: usize,
+    ) -> Result<Self, CkksError> {
+        let picked = if rows.is_some() { self.pick(rows, single, None)? } else { self.clone() };
+        if single {
+            return picked.pick_entry(column);
+        }
+        // The sum of a single number is the number, and sums of rows are a vector.
+        picked.pick(None, false, Some(column..column + 1))?.scaled_sums(Along::Columns, false, None)
+    }
+
+    /// The number at `place` of a vector, as a single number.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::pick`].
+    pub fn pick_entry(&self, place: usize) -> Result<Self, CkksError> {
+        self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place + 1))?.reshaped(&[])
+    }
+
+    /// The numbers at `places` of a vector.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::pick`].
+    pub fn pick_entries(&self, places: Range<usize>) -> Result<Self, CkksError> {
+        let pick = |evaluator: &Evaluator, x: &Ciphertext| evaluator.select_columns(x, places);
+        if self.data.encoding() == Encoding::Slots { self.map_settled(pick) } else { self.map(pick) }
+    }
+
+    /// The same numbers in another shape.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] if the numbers would lie elsewhere.
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, CkksError> {
+        self.map(|_, x| x.clone().reshaped(shape))
+    }
+
+    /// The rows of all parts, one below the other.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTerms`] without parts; those of [`Evaluator::concatenate`].
+    pub fn concatenate(parts: &[&Self]) -> Result<Self, CkksError> {
+        // Products stay as they are if all parts are products.
+        if parts.iter().all(|part| part.data.awaits_rescale()) {
+            let holder = Self::holder_of(parts, CONCATENATION)?;
+            let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.data).collect();
+            return holder.beside(holder.evaluator.concatenate(&data)?);
+        }
+        Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.concatenate(data)?))
+    }
+
+    /// The columns of all parts, one beside the other.
+    ///
+    /// # Errors
+    /// [`CkksError::NoTerms`] without parts; those of [`Evaluator::join_columns`].
+    pub fn join_columns(parts: &[&Self]) -> Result<Self, CkksError> {
+        Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.join_columns(data)?))
+    }
+}

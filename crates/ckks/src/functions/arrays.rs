@@ -1,0 +1,257 @@
+//! The functions as methods of encrypted arrays.
+
+use super::approximation::Approximation;
+use super::curve::SmoothFunction;
+use super::domain::{
+    USUAL_SOFTMAX_BOUND, above_zero, check_real, domain_of, largest_in, positive, reach, reach_of,
+    usual_reach,
+};
+use super::softmax::{Softmax, at_most, length_of};
+use crate::encrypted_array::{EncryptedArray, Operand};
+use crate::error::CkksError;
+
+/// Functions of real numbers, approximated to an error that the caller states.
+///
+/// An interval that is not given is the one of the array's [bound](crate::Ciphertext::bound), or the usual
+/// one where it is wider. Arrays whose bound exceeds the interval are refused; of an array without a bound
+/// nobody notices a number outside, and its value is wrong.
+///
+/// All have the errors of [`Approximation::apply`], and those of the approximation's constructor.
+impl EncryptedArray {
+    /// A smooth function, entry by entry, to within `error` on `domain`; without a domain on
+    /// [`SmoothFunction::usual_domain`].
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] without a domain for a function of numbers above 0.
+    pub fn smooth(
+        &self,
+        function: SmoothFunction,
+        error: f64,
+        domain: Option<(f64, f64)>,
+    ) -> Result<Self, CkksError> {
+        check_real(function.name(), self)?;
+        Approximation::smooth(function, error, domain_of(function, domain, largest_in(self))?)?.apply(self)
+    }
+
+    /// The logistic function `1 / (1 + exp(-x))`, entry by entry; the usual domain is (-8, 8).
+    ///
+    /// ```
+    /// use clathrate_ckks::encrypted_array::EncryptedArray;
+    /// use clathrate_ckks::prelude::*;
+    ///
+    /// let params = Params::preset("insecure_deep", &Runtime::default())?;
+    /// let owner = SecretKey::generate(&params)?;
+    /// let keys = owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top))?;
+    ///
+    /// let x = EncryptedArray::new(owner.encrypt(&[-1.0, 0.0, 1.0])?, &Evaluator::with_keys(keys));
+    /// let y = owner.decrypt(x.sigmoid(1e-3, None)?.data())?.into_real()?;
+    /// assert!((y[2] - 0.7310586).abs() < 2e-3);
+    /// # Ok::<(), CkksError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn sigmoid(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Sigmoid, error, domain)
+    }
+
+    /// The hyperbolic tangent, entry by entry; the usual domain is (-4, 4).
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn tanh(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Tanh, error, domain)
+    }
+
+    /// The sigmoid linear unit `x / (1 + exp(-x))`, entry by entry; the usual domain is (-8, 8).
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn silu(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Silu, error, domain)
+    }
+
+    /// The Gaussian error linear unit `x Phi(x)`, entry by entry; the usual domain is (-8, 8).
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn gelu(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Gelu, error, domain)
+    }
+
+    /// The exponential function, entry by entry; the usual domain is (-4, 4). The error is one of the values,
+    /// not relative to them.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn exp(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Exp, error, domain)
+    }
+
+    /// The natural logarithm, entry by entry, of numbers in `domain`, which is above 0.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn log(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Log, error, Some(domain))
+    }
+
+    /// `1 / x`, entry by entry, of numbers in `domain`, which is above 0.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn inverse(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Inverse, error, Some(domain))
+    }
+
+    /// The square root, entry by entry, of numbers in `domain`, which is above 0.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn sqrt(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::Sqrt, error, Some(domain))
+    }
+
+    /// `1 / sqrt(x)`, entry by entry, of numbers in `domain`, which is above 0.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`].
+    pub fn inverse_sqrt(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+        self.smooth(SmoothFunction::InverseSqrt, error, Some(domain))
+    }
+
+    /// The standard deviation along `axes`, the square root of [`EncryptedArray::variance`]. All deviations
+    /// are in `domain`, which is above 0, by the caller's word.
+    ///
+    /// The error has two sources: the polynomial of the square root, which `error` bounds, and the noise of
+    /// the variance, of which the root makes up to `1 / (2 a)` times as much, where `a` is the lower end of
+    /// the domain.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::variance`] and [`EncryptedArray::sqrt`].
+    pub fn std(
+        &self,
+        axes: Option<&[i64]>,
+        ddof: i64,
+        keepdims: bool,
+        error: f64,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
+        check_real("std", self)?;
+        let domain = checked(error, domain)?;
+        self.variance(axes, ddof, keepdims)?.root_of_squares(error, domain)
+    }
+
+    /// The Euclidean norm along `axes`, the square root of the sum of squares; of all numbers of a matrix the
+    /// Frobenius norm. Its domain and errors are as those of [`EncryptedArray::std`].
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::mul`], [`EncryptedArray::sum`] and [`EncryptedArray::sqrt`].
+    pub fn norm(
+        &self,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        error: f64,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
+        check_real("norm", self)?;
+        let domain = checked(error, domain)?;
+        self.mul(self)?.sum(axes, keepdims)?.root_of_squares(error, domain)
+    }
+
+    /// The square root of numbers whose roots are in `domain`.
+    fn root_of_squares(self, error: f64, (low, high): (f64, f64)) -> Result<Self, CkksError> {
+        // That the results are in the domain is the caller's word, and says more than the bound on the
+        // numbers.
+        at_most(self, high * high)?.sqrt(error, (low * low, high * high))
+    }
+
+    /// `exp(x) / sum(exp(x))` along the last axis, for numbers of magnitude at most `bound`: without one 2,
+    /// or the array's bound where it is larger.
+    ///
+    /// # Errors
+    /// [`CkksError::Conversion`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
+    pub fn softmax(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        check_real("softmax", self)?;
+        let count = length_of(self)?;
+        Softmax::new(reach(bound, largest_in(self), USUAL_SOFTMAX_BOUND)?, error, count)?.apply(self)
+    }
+
+    /// The sign, entry by entry, of numbers of magnitude `margin` or more and at most `bound`: without one 1,
+    /// or the array's bound where it is larger. Noise of the array is best kept well below the margin.
+    ///
+    /// # Errors
+    /// Those of [`Approximation::sign`] and [`Approximation::apply`].
+    pub fn sign(&self, margin: f64, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        check_real("sign", self)?;
+        Approximation::sign(margin, error, usual_reach(bound, largest_in(self))?)?.apply(self)
+    }
+
+    /// The magnitude, entry by entry, of numbers of magnitude at most `bound`, as in
+    /// [`EncryptedArray::sign`].
+    ///
+    /// # Errors
+    /// Those of [`Approximation::absolute`] and [`Approximation::apply`].
+    pub fn absolute(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        check_real("absolute", self)?;
+        Approximation::absolute(error, usual_reach(bound, largest_in(self))?)?.apply(self)
+    }
+
+    /// The rectified linear unit `max(x, 0)`, entry by entry, of numbers of magnitude at most `bound`, as in
+    /// [`EncryptedArray::sign`].
+    ///
+    /// # Errors
+    /// Those of [`Approximation::relu`] and [`Approximation::apply`].
+    pub fn relu(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        check_real("relu", self)?;
+        Approximation::relu(error, usual_reach(bound, largest_in(self))?)?.apply(self)
+    }
+
+    /// The larger one of two numbers, entry by entry, `y + max(x - y, 0)`. Both are of magnitude at most
+    /// `bound`: without one 1, or the bound of either array, or the largest plain number, where it is larger.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::sub`] and [`EncryptedArray::relu`]; [`CkksError::OutOfRange`] for plain numbers
+    /// larger than the bound.
+    pub fn maximum<'a>(
+        &self,
+        other: impl Into<Operand<'a>>,
+        error: f64,
+        bound: Option<f64>,
+    ) -> Result<Self, CkksError> {
+        let other = other.into();
+        self.excess("maximum", other.clone(), error, bound)?.add(other)
+    }
+
+    /// The smaller one of two numbers, entry by entry, `x - max(x - y, 0)`, as [`EncryptedArray::maximum`].
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::maximum`].
+    pub fn minimum<'a>(
+        &self,
+        other: impl Into<Operand<'a>>,
+        error: f64,
+        bound: Option<f64>,
+    ) -> Result<Self, CkksError> {
+        self.sub(&self.excess("minimum", other.into(), error, bound)?)
+    }
+
+    /// `max(self - other, 0)`.
+    fn excess(
+        &self,
+        function: &'static str,
+        other: Operand<'_>,
+        error: f64,
+        bound: Option<f64>,
+    ) -> Result<Self, CkksError> {
+        let reach = reach_of(function, &self.into(), bound)? + reach_of(function, &other, bound)?;
+        let relu = Approximation::relu(error, reach)?;
+        relu.apply(&self.sub(other)?)
+    }
+}
+
+/// The interval of roots, checked before anything is computed.
+fn checked(error: f64, domain: (f64, f64)) -> Result<(f64, f64), CkksError> {
+    positive("`error`", error)?;
+    above_zero(domain)
+}

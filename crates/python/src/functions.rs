@@ -1,0 +1,177 @@
+//! Functions of encrypted arrays and of plain ones, approximated to an error.
+
+use clathrate_ckks::CkksError;
+use clathrate_ckks::encrypted_array::EncryptedArray;
+use clathrate_ckks::functions::{SmoothFunction, plain};
+use clathrate_ckks::keys::Values;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::arrays::{Array, array, to_numpy};
+use crate::ciphertext::PyCiphertext;
+use crate::errors::raise;
+use crate::numbers::{Real, Whole};
+use crate::run::detached;
+
+/// A function of one array: `encrypted` of a ciphertext, `plain` of numbers with a shape.
+fn of_one<'py>(
+    x: &Bound<'py, PyAny>,
+    encrypted: impl FnOnce(&EncryptedArray) -> Result<EncryptedArray, CkksError> + Send,
+    plain: impl FnOnce(&Values, &[usize]) -> Result<Vec<f64>, CkksError> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
+        return Ok(Bound::new(py, ciphertext.get().compute(py, encrypted)?)?.into_any());
+    }
+    let Array { values, shape, .. } = array(x)?;
+    let results = detached(py, || plain(&values, &shape))?;
+    numbers(py, results, &shape)
+}
+
+/// A new NumPy array, or one number.
+fn numbers<'py>(py: Python<'py>, values: Vec<f64>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    let result = to_numpy(py, Values::Real(values), shape)?;
+    if shape.is_empty() { result.get_item(PyTuple::empty(py)) } else { Ok(result) }
+}
+
+fn interval((low, high): (Real, Real)) -> (f64, f64) {
+    (low.0, high.0)
+}
+
+#[pyfunction]
+pub fn smooth<'py>(
+    name: &str,
+    x: &Bound<'py, PyAny>,
+    error: Real,
+    domain: Option<(Real, Real)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let function = SmoothFunction::named(name).map_err(|error| raise(x.py(), error))?;
+    let domain = domain.map(interval);
+    of_one(x, |x| x.smooth(function, error.0, domain), |x, _| plain::smooth(function, x, error.0, domain))
+}
+
+#[pyfunction]
+pub fn sign<'py>(
+    x: &Bound<'py, PyAny>,
+    margin: Real,
+    error: Real,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (margin, error, bound) = (margin.0, error.0, Real::given(bound));
+    of_one(x, |x| x.sign(margin, error, bound), |x, _| plain::sign(x, margin, error, bound))
+}
+
+#[pyfunction]
+pub fn absolute<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (error.0, Real::given(bound));
+    of_one(x, |x| x.absolute(error, bound), |x, _| plain::absolute(x, error, bound))
+}
+
+#[pyfunction]
+pub fn relu<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (error.0, Real::given(bound));
+    of_one(x, |x| x.relu(error, bound), |x, _| plain::relu(x, error, bound))
+}
+
+// Of plain numbers, both have one shape.
+#[pyfunction]
+pub fn maximum<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    error: Real,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, error, bound) = (x.py(), error.0, Real::given(bound));
+    if let Some((own, other)) = with_ciphertext_first(x, y) {
+        let result = own.get().operate(py, other, |x, y| x.maximum(y, error, bound))?;
+        return Ok(Bound::new(py, result)?.into_any());
+    }
+    of_two_plain(x, y, |x, y| plain::maximum(x, y, error, bound))
+}
+
+// Of plain numbers, both have one shape.
+#[pyfunction]
+pub fn minimum<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    error: Real,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, error, bound) = (x.py(), error.0, Real::given(bound));
+    if let Some((own, other)) = with_ciphertext_first(x, y) {
+        let result = own.get().operate(py, other, |x, y| x.minimum(y, error, bound))?;
+        return Ok(Bound::new(py, result)?.into_any());
+    }
+    of_two_plain(x, y, |x, y| plain::minimum(x, y, error, bound))
+}
+
+/// The operand that is a ciphertext, and the other one: the larger and the smaller one of two numbers do not
+/// depend on their order.
+fn with_ciphertext_first<'a, 'py>(
+    x: &'a Bound<'py, PyAny>,
+    y: &'a Bound<'py, PyAny>,
+) -> Option<(&'a Bound<'py, PyCiphertext>, &'a Bound<'py, PyAny>)> {
+    match (x.cast::<PyCiphertext>(), y.cast::<PyCiphertext>()) {
+        (Ok(own), _) => Some((own, y)),
+        (_, Ok(own)) => Some((own, x)),
+        _ => None,
+    }
+}
+
+fn of_two_plain<'py>(
+    x: &Bound<'py, PyAny>,
+    y: &Bound<'py, PyAny>,
+    work: impl FnOnce(&Values, &Values) -> Result<Vec<f64>, CkksError> + Send,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, x, y) = (x.py(), array(x)?, array(y)?);
+    let results = detached(py, || work(&x.values, &y.values))?;
+    numbers(py, results, &x.shape)
+}
+
+#[pyfunction]
+pub fn softmax<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (error.0, Real::given(bound));
+    of_one(x, |x| x.softmax(error, bound), |x, shape| plain::softmax(x, shape.last().copied(), error, bound))
+}
+
+#[pyfunction]
+pub fn std(
+    py: Python<'_>,
+    x: &PyCiphertext,
+    axis: Option<Whole>,
+    ddof: Whole,
+    keepdims: bool,
+    error: Real,
+    domain: (Real, Real),
+) -> PyResult<PyCiphertext> {
+    let axis = axis.map(|Whole(axis)| [axis]);
+    let axes = axis.as_ref().map(|axis| &axis[..]);
+    x.compute(py, |x| x.std(axes, ddof.0, keepdims, error.0, interval(domain)))
+}
+
+#[pyfunction]
+pub fn norm(
+    py: Python<'_>,
+    x: &PyCiphertext,
+    axis: Option<Whole>,
+    keepdims: bool,
+    error: Real,
+    domain: (Real, Real),
+) -> PyResult<PyCiphertext> {
+    let axis = axis.map(|Whole(axis)| [axis]);
+    let axes = axis.as_ref().map(|axis| &axis[..]);
+    x.compute(py, |x| x.norm(axes, keepdims, error.0, interval(domain)))
+}
+
+// The last step of `std` and `norm` of plain numbers.
+#[pyfunction]
+pub fn root_of_squares<'py>(
+    squares: &Bound<'py, PyAny>,
+    error: Real,
+    domain: (Real, Real),
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = squares.py();
+    let Array { values, shape, .. } = array(squares)?;
+    let roots = detached(py, || plain::root_of_squares(&values, error.0, interval(domain)))?;
+    numbers(py, roots, &shape)
+}
