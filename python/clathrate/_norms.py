@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._approximation import above_zero, real
+import numpy as np
+
+from . import _native as native
 from ._ciphertext import Ciphertext
-from ._smooth import sqrt
+from ._reading import numbers
 from ._typing import of_one
+from ._wrapping import wrap
+from .errors import DataError
 
 
 @of_one
@@ -57,7 +61,9 @@ def std(
     >>> bool(np.abs(cl.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
     True
     """
-    return _root(real("std", x).var(axis=axis, ddof=ddof, keepdims=keepdims), domain, error)
+    if isinstance(x, Ciphertext):
+        return wrap(native.std(x._native, axis, ddof, keepdims, error, domain))
+    return native.root_of_squares(numbers(np.var(_real("std", x), axis=axis, ddof=ddof, keepdims=keepdims)), error, domain)
 
 
 @of_one
@@ -94,13 +100,14 @@ def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdi
     >>> bool(abs(cl.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
     True
     """
-    x = real("norm", x)
-    return _root((x * x).sum(axis=axis, keepdims=keepdims), domain, error)
+    if isinstance(x, Ciphertext):
+        return wrap(native.norm(x._native, axis, keepdims, error, domain))
+    return native.root_of_squares(numbers(np.sum(np.square(_real("norm", x)), axis=axis, keepdims=keepdims)), error, domain)
 
 
-def _root(squares: Any, domain: tuple[float, float], error: float) -> Any:
-    low, high = above_zero(domain)
-    # That the results are in the domain is the caller's word, and says more than the bound on the numbers.
-    if isinstance(squares, Ciphertext) and squares.bound is not None:
-        squares = squares.with_bound(min(squares.bound, high * high))
-    return sqrt(squares, domain=(low * low, high * high), error=error)
+def _real(name: str, x: Any) -> Any:
+    """Plain numbers, which are real."""
+    x = numbers(x)
+    if np.iscomplexobj(x):
+        raise DataError(f"`{name}` of complex numbers: take it of `x.real_part()` and `x.imaginary_part()`")
+    return x

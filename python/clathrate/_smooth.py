@@ -6,44 +6,16 @@ noise. The polynomials are Chebyshev series of the least degree (`Polynomial.fit
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ._approximation import above_zero, check_inside, fitted, interval, largest, real
+from . import _native as native
+from ._approximation import encrypted_or_numbers
 from ._typing import of_one
+from ._wrapping import wrap
 
 
-def _of_smooth(function: Callable[[Any], Any], x: Any, error: float, domain: tuple[float, float] | None, usual: float = 0.0) -> Any:
-    """The function on a domain, or without one on the usual interval around zero, or on that of the numbers where it is wider."""
-    name = function.__name__.strip("_")
-    x = real(name, x)
-    reach = largest(x, usual)
-    low, high = (-reach, reach) if domain is None else interval(domain)
-    check_inside(name, x, low, high)
-    return fitted(function, float(error), (low, high))(x)
-
-
-def _sigmoid(t: Any) -> Any:
-    return 1.0 / (1.0 + np.exp(-t))
-
-
-def _silu(t: Any) -> Any:
-    return t * _sigmoid(t)
-
-
-def _gelu(t: Any) -> Any:
-    return 0.5 * t * (1.0 + np.vectorize(math.erf)(t / math.sqrt(2.0)))
-
-
-def _inverse(t: Any) -> Any:
-    return 1.0 / t
-
-
-def _inverse_sqrt(t: Any) -> Any:
-    return 1.0 / np.sqrt(t)
+def _smooth(name: str, x: Any, error: float, domain: tuple[float, float] | None) -> Any:
+    return wrap(native.smooth(name, encrypted_or_numbers(x), error, domain))
 
 
 @of_one
@@ -82,7 +54,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None =
     >>> bool(np.abs(cl.sigmoid(x) - 1 / (1 + np.exp(-x))).max() < 1e-3)
     True
     """
-    return _of_smooth(_sigmoid, x, error, domain, 8.0)
+    return _smooth("sigmoid", x, error, domain)
 
 
 @of_one
@@ -113,7 +85,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     >>> bool(abs(cl.tanh(0.5) - np.tanh(0.5)) < 1e-3)
     True
     """
-    return _of_smooth(np.tanh, x, error, domain, 4.0)
+    return _smooth("tanh", x, error, domain)
 
 
 @of_one
@@ -144,7 +116,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     >>> bool(abs(cl.silu(2.0) - 2 / (1 + np.exp(-2))) < 1e-3)
     True
     """
-    return _of_smooth(_silu, x, error, domain, 8.0)
+    return _smooth("silu", x, error, domain)
 
 
 @of_one
@@ -175,7 +147,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
     >>> bool(abs(cl.gelu(1.0) - 0.841345) < 1e-3)
     True
     """
-    return _of_smooth(_gelu, x, error, domain, 8.0)
+    return _smooth("gelu", x, error, domain)
 
 
 @of_one
@@ -206,7 +178,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
     >>> bool(abs(cl.exp(1.0) - np.e) < 1e-3)
     True
     """
-    return _of_smooth(np.exp, x, error, domain, 4.0)
+    return _smooth("exp", x, error, domain)
 
 
 @of_one
@@ -239,7 +211,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     >>> bool(abs(cl.log(2.0, domain=(0.5, 4)) - np.log(2)) < 1e-3)
     True
     """
-    return _of_smooth(np.log, x, error, above_zero(domain))
+    return _smooth("log", x, error, domain)
 
 
 @of_one
@@ -270,7 +242,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     >>> bool(abs(cl.inverse(2.0, domain=(0.5, 4)) - 0.5) < 1e-3)
     True
     """
-    return _of_smooth(_inverse, x, error, above_zero(domain))
+    return _smooth("inverse", x, error, domain)
 
 
 @of_one
@@ -301,7 +273,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
     >>> bool(abs(cl.sqrt(2.0, domain=(0.25, 4)) - np.sqrt(2)) < 1e-3)
     True
     """
-    return _of_smooth(np.sqrt, x, error, above_zero(domain))
+    return _smooth("sqrt", x, error, domain)
 
 
 @of_one
@@ -332,4 +304,4 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
     >>> bool(abs(cl.inverse_sqrt(2.0, domain=(0.5, 4)) - 2**-0.5) < 1e-3)
     True
     """
-    return _of_smooth(_inverse_sqrt, x, error, above_zero(domain))
+    return _smooth("inverse_sqrt", x, error, domain)

@@ -252,7 +252,10 @@ def test_missing_keys_name_the_needs_that_make_them(owner):
     x, plain = x.with_keys(keys), plain.with_keys(keys)
     for call, needs in (
         (lambda: x.rotate(3), r"cl\.Needs\(rotations=\[3\], bodies=2\)"),
-        (lambda: x.rotate_many([3, 5]), r"cl\.Needs\(rotations=\[3, 5\], bodies=2\)"),
+        (
+            lambda: x.rotate_many([3, 5]),
+            r"`secret_key\.keys_for\(function, x\.shape, bodies=2\)`, .*`cl\.Needs\(rotations=\[3\], bodies=2\)`",
+        ),
         (lambda: x.conj(), r"cl\.Needs\(conjugate=True, bodies=2\)"),
         (lambda: x.split_mask(), r"cl\.Needs\(shared_mask=2\)"),
         (lambda: plain.share_mask(3), r"cl\.Needs\(shared_mask=3\)"),
@@ -262,16 +265,16 @@ def test_missing_keys_name_the_needs_that_make_them(owner):
             call()
 
 
-def test_conversions_of_bodies_name_the_trace_that_finds_their_keys(rng):
+def test_conversions_of_bodies_name_what_finds_their_keys(rng):
     params = cl.Params.preset("insecure_dpad")
     owner, data = cl.SecretKey.generate(params), rng.uniform(-1, 1, (3, 4))
     x = owner.encrypt(data, "slots", level=2, bodies=2)
     with pytest.raises(cl.MissingKeyError) as caught:
         x.with_keys(owner.evaluation_keys(cl.Needs(to_rlwe=True))).to_rlwe()
     remedy = str(caught.value).split("`")[1]
-    assert remedy == "cl.trace(lambda x: x.to_rlwe(), (3, 4), params=params, bodies=2).needs"
-    needs = eval(remedy, {"cl": cl, "params": params})
-    assert_holds(owner, x.with_keys(owner.evaluation_keys(needs)).to_rlwe(), data)
+    assert remedy == "secret_key.keys_for(function, x.shape, bodies=2)"
+    keys = eval(remedy, {"secret_key": owner, "function": lambda x: x.to_rlwe(), "x": x})
+    assert_holds(owner, x.with_keys(keys).to_rlwe(), data)
 
 
 def test_arguments_out_of_range_are_refused_with_numbers():

@@ -52,7 +52,7 @@ def test_intervals_that_do_not_hold_the_numbers_are_refused(deep, f):
     keys = key.keys_for(f, x.shape)
     with pytest.raises(cl.DataError, match=r"numbers may be as large as 2\.000e1"):
         f(key.encrypt(x, bound=20.0).with_keys(keys))
-    with pytest.raises(cl.DataError, match="is outside"):
+    with pytest.raises(cl.DataError, match="far off outside"):
         f(x)
     # The remedy: a bound that fits the numbers where they are smaller.
     f(key.encrypt([0.6, 0.9, 0.7], bound=20.0).with_keys(keys).with_bound(1.0))

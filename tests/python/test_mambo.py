@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) ->
         ({"weights": np.eye(2), "columns": 256, "uses": 0}, "1 or more"),
         ({"weights": np.eye(2), "columns": 256, "method": "prepared", "ring": 512}, "exact products"),
         ({"weights": np.eye(2), "method": "fast"}, "by rows"),
-        ({"weights": np.full((2, 2), np.nan)}, "NaN"),
+        ({"weights": np.full((2, 2), np.nan)}, "nan"),
         ({"weights": np.eye(2), "bodies": 65}, "1 to 64"),
     ]:
         with pytest.raises(cl.DataError, match=part):

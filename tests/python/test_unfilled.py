@@ -161,13 +161,13 @@ CASES = {
 
 # What takes parameters, plans or files of its own, by the file of its tests, which have arrays that do not fill their ciphertexts.
 ELSEWHERE = {
+    "approximations.py": "cl.softmax",
     "arrays.py": "flood_bits",
     "bodies.py": "share_mask split_mask to_bytes cl.from_bytes with_keys",
     "bootstrap.py": "bootstrap bootstrap_pair",
     "bounds.py": "with_bound",
     "devices.py": "cl.set_device_memory_limit to SecretKey.to PublicKey.to EvaluationKeys.to",
     "encrypted_matrices.py": "to_rows Receiver.reply LightClient.decrypt",
-    "everyday.py": "cl.softmax cl.set_threads cl.get_threads",
     "files.py": "save load cl.load cl.inspect",
     "mambo.py": "explain_matmul cl.mambo cl.bootstrap_batch",
     "matrix_plan.py": "change_secret",
@@ -175,7 +175,7 @@ ELSEWHERE = {
     "packing.py": "to_lwe pack",
     "progress.py": "cl.progress",
     "ranks.py": "to_rank to_mlwe to_rlwe",
-    "runtime.py": "cl.doctor",
+    "runtime.py": "cl.doctor cl.set_threads cl.get_threads",
     "samples.py": "LightClient.save LightClient.load AuthenticationKey.save AuthenticationKey.load SecretKey.authentication_key "
     "bootstrap_samples cl.bootstrap_samples SecretKey.with_outside_secret SamplesPlan.outside_scale "
     "SamplesPlan.outside_samples Inbox.introduce Inbox.accept Inbox.take Inbox.done Inbox.give_back Inbox.__len__",
