@@ -54,7 +54,7 @@ def test_quotients_by_numbers_and_arrays_agree_with_numpy(small, data):
     assert small.error((cx / (2 + np.abs(y))).rescale(), x / (2 + np.abs(y))) < TOLERANCE
     with pytest.raises(ZeroDivisionError):
         cx / 0
-    with pytest.raises(cl.DataError, match=r"the divisor is 0e0 at index \(0, 0\): it has no finite inverse"):
+    with pytest.raises(cl.DataError, match=r"the divisor is 0 at index \(0, 0\): it has no finite inverse"):
         cx / np.zeros(40)
     with pytest.raises(cl.DataError, match=r"the divisor is 1e-320 at index \(\): it has no finite inverse"):
         cx / 1e-320

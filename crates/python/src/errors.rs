@@ -109,6 +109,25 @@ fn python_message(error: &CkksError) -> Option<String> {
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
         ),
+        CkksError::Shape {
+            operation: operation @ "a product of a matrix and a vector", left, right, ..
+        } => {
+            format!(
+                "{operation}: shapes {left:?} and {right:?} do not fit: take the inner products, `[x.dot(row) for row in W]`, or \
+             `cl.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers are a polynomial each; with `encoding=\"slots\"` \
+             the vector is multiplied as it is, by rotations"
+            )
+        }
+        CkksError::Shape { operation: "a product of the numbers of a row", .. } => {
+            error.to_string().replace("with one row in each polynomial", "without `lanes`")
+        }
+        CkksError::Shape { operation: "a sum", left, right, .. } => {
+            let [rows] = right[..] else { return None };
+            format!(
+                "sums of the {rows} rows of an array of shape {left:?} in coefficients are in as many polynomials, and no vector: keep the axis \
+                 with `keepdims=True`, or encrypt the array with `encoding=\"slots\"`"
+            )
+        }
         CkksError::Lattice(LatticeError::MemoryMismatch { left, right }) => {
             format!(
                 "one operand is in the memory of `{left}`, the other in that of `{right}`: bring both to one device with `to`, such as `ct.to(\"cpu\")`"

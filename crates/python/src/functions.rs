@@ -1,7 +1,7 @@
 //! Functions of encrypted arrays and of plain ones, approximated to an error.
 
 use clathrate_ckks::CkksError;
-use clathrate_ckks::encrypted_array::EncryptedArray;
+use clathrate_ckks::encrypted_array::{EncryptedArray, Operand};
 use clathrate_ckks::functions::{SmoothFunction, plain};
 use clathrate_ckks::keys::Values;
 use pyo3::prelude::*;
@@ -73,7 +73,6 @@ pub fn relu<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyR
     of_one(x, |x| x.relu(error, bound), |x, _| plain::relu(x, error, bound))
 }
 
-// Of plain numbers, both have one shape.
 #[pyfunction]
 pub fn maximum<'py>(
     x: &Bound<'py, PyAny>,
@@ -81,15 +80,10 @@ pub fn maximum<'py>(
     error: Real,
     bound: Option<Real>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (py, error, bound) = (x.py(), error.0, Real::given(bound));
-    if let Some((own, other)) = with_ciphertext_first(x, y) {
-        let result = own.get().operate(py, other, |x, y| x.maximum(y, error, bound))?;
-        return Ok(Bound::new(py, result)?.into_any());
-    }
-    of_two_plain(x, y, |x, y| plain::maximum(x, y, error, bound))
+    let (error, bound) = (error.0, Real::given(bound));
+    of_two(x, y, |x, y| x.maximum(y, error, bound), |x, y| plain::maximum(x, y, error, bound))
 }
 
-// Of plain numbers, both have one shape.
 #[pyfunction]
 pub fn minimum<'py>(
     x: &Bound<'py, PyAny>,
@@ -97,34 +91,25 @@ pub fn minimum<'py>(
     error: Real,
     bound: Option<Real>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (py, error, bound) = (x.py(), error.0, Real::given(bound));
-    if let Some((own, other)) = with_ciphertext_first(x, y) {
-        let result = own.get().operate(py, other, |x, y| x.minimum(y, error, bound))?;
-        return Ok(Bound::new(py, result)?.into_any());
-    }
-    of_two_plain(x, y, |x, y| plain::minimum(x, y, error, bound))
+    let (error, bound) = (error.0, Real::given(bound));
+    of_two(x, y, |x, y| x.minimum(y, error, bound), |x, y| plain::minimum(x, y, error, bound))
 }
 
-/// The operand that is a ciphertext, and the other one: the larger and the smaller one of two numbers do not
-/// depend on their order.
-fn with_ciphertext_first<'a, 'py>(
-    x: &'a Bound<'py, PyAny>,
-    y: &'a Bound<'py, PyAny>,
-) -> Option<(&'a Bound<'py, PyCiphertext>, &'a Bound<'py, PyAny>)> {
-    match (x.cast::<PyCiphertext>(), y.cast::<PyCiphertext>()) {
-        (Ok(own), _) => Some((own, y)),
-        (_, Ok(own)) => Some((own, x)),
-        _ => None,
-    }
-}
-
-fn of_two_plain<'py>(
+/// A function of two arrays that does not depend on their order: `encrypted` where one is a ciphertext, and
+/// `plain` of numbers, which have one shape.
+fn of_two<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
-    work: impl FnOnce(&Values, &Values) -> Result<Vec<f64>, CkksError> + Send,
+    encrypted: impl FnOnce(&EncryptedArray, Operand<'_>) -> Result<EncryptedArray, CkksError> + Send,
+    plain: impl FnOnce(&Values, &Values) -> Result<Vec<f64>, CkksError> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (py, x, y) = (x.py(), array(x)?, array(y)?);
-    let results = detached(py, || work(&x.values, &y.values))?;
+    let py = x.py();
+    let own = [(x, y), (y, x)].into_iter().find_map(|(x, y)| Some((x.cast::<PyCiphertext>().ok()?, y)));
+    if let Some((own, other)) = own {
+        return Ok(Bound::new(py, own.get().operate(py, other, encrypted)?)?.into_any());
+    }
+    let (x, y) = (array(x)?, array(y)?);
+    let results = detached(py, || plain(&x.values, &y.values))?;
     numbers(py, results, &x.shape)
 }
 

@@ -15,6 +15,7 @@ use crate::evaluation::Evaluator;
 
 /// The operations' names in errors.
 const PRODUCT: &str = "a matrix product";
+const VECTOR_PRODUCT: &str = "a product of a matrix and a vector";
 const ROW_PRODUCT: &str = "a product with rows in slots";
 const ENCRYPTED_PRODUCT: &str = "a product of encrypted matrices";
 
@@ -246,13 +247,12 @@ fn times_rows(
     if data.shape().len() != 2 || data.shape()[0] != inner {
         let remedy = match data.shape() {
             [expected, _] => format!("the left matrix needs {}", counted(*expected, "column")),
-            [_] => "take the inner products, `[x.dot(row) for row in W]`, or `cl.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers \
-                    are a polynomial each; with `encoding=\"slots\"` the vector is multiplied as it is, by rotations"
-                .to_owned(),
-            _ => "the right operand is an encrypted matrix, and this is a single number: multiply with `*`".to_owned(),
+            [_] => "take the inner products of the vector with the rows of the matrix, or encrypt the vector in slots, where rotations multiply it as it is".to_owned(),
+            _ => "the right operand is an encrypted matrix, and this is a single number, which is multiplied entry by entry".to_owned(),
         };
         let (left, right) = (vec![rows, inner], data.shape().to_vec());
-        return Err(CkksError::Shape { operation: PRODUCT, left, right, remedy });
+        let operation = if right.len() == 1 { VECTOR_PRODUCT } else { PRODUCT };
+        return Err(CkksError::Shape { operation, left, right, remedy });
     }
     let weights = match weight_scale {
         Some(scale) => Weights::new(rows, inner, values, scale),

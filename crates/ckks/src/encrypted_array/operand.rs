@@ -106,7 +106,11 @@ pub(super) fn inverse_of(divisor: Complex64, index: usize, shape: &[usize]) -> R
     if inverse.is_finite() || !divisor.is_finite() {
         return Ok(if divisor.is_finite() { inverse } else { divisor });
     }
-    let number = if divisor.im == 0.0 { format!("{:e}", divisor.re) } else { format!("{divisor:e}") };
+    let number = match (divisor.re, divisor.im) {
+        (0.0, 0.0) => "0".to_owned(),
+        (re, 0.0) => format!("{re:e}"),
+        _ => format!("{divisor:e}"),
+    };
     let value = format!("{number} at index {}", place(index, Some(shape)));
     let remedy = "it has no finite inverse: divide by numbers that are further from zero".to_owned();
     Err(CkksError::OutOfRange { what: "the divisor", value, remedy })

@@ -423,8 +423,7 @@ impl EncryptedArray {
         if self.data.encoding() != Encoding::Slots {
             let rows = self.data.layout().rows;
             let remedy = format!(
-                "sums of {rows} rows in coefficients are in {rows} polynomials, and no vector: keep the axis with `keepdims=True`, or encrypt the array \
-                 with `encoding=\"slots\"`"
+                "sums of {rows} rows in coefficients are in {rows} polynomials, and no vector: keep the axis, or encrypt the array in slots"
             );
             let (left, right) = (self.data.shape().to_vec(), vec![rows]);
             return Err(CkksError::Shape { operation: SUM, left, right, remedy });
@@ -443,11 +442,11 @@ impl EncryptedArray {
             let remedy = if layout.chunks > 1 {
                 let capacity = layout.capacity;
                 format!(
-                    "a row of {} numbers takes several polynomials: multiply the products of parts, `x[:{capacity}].prod() * x[{capacity}:].prod()`",
+                    "a row of {} numbers takes several polynomials: multiply the products of its parts of at most {capacity} numbers",
                     layout.columns
                 )
             } else {
-                "rows that share polynomials would be multiplied with each other: encrypt the array without `lanes`".to_owned()
+                "rows that share polynomials would be multiplied with each other: encrypt the array with one row in each polynomial".to_owned()
             };
             let left = self.data.shape().to_vec();
             return Err(CkksError::Shape { operation: ROW_PRODUCT, left, right: vec![layout.rows], remedy });
