@@ -132,12 +132,18 @@ def for_circuit(
     refusals: list[ClathrateError] = []
     candidates: dict[str, str] = {}
 
+    names = [name for name in preset_names() if not name.startswith(_OTHERS)]
+
     def measure(params: Params) -> Trace:
         return trace(function, *shapes, params=params, bound=bound, **options)
 
-    def fastest(presets: Sequence[Params]) -> tuple[Params, Trace] | None:
+    def fastest(bootstrapping: bool) -> tuple[Params, Trace] | None:
         best: tuple[Params, Trace] | None = None
-        for params in presets:
+        # One set at a time: the tables of all of them together take gigabytes.
+        for name in names:
+            params = Params.preset(name, runtime)
+            if bool(params.application_levels) != bootstrapping:
+                continue
             if params.security_bits < security:
                 candidates[params.name] = f"refused: {params.security_bits:.0f} bits of security, {security:g} were asked for"
                 continue
@@ -153,14 +159,12 @@ def for_circuit(
                 best = (params, found)
         return best
 
-    presets = [Params.preset(name, runtime) for name in preset_names() if not name.startswith(_OTHERS)]
-    bootstrapping = [params for params in presets if params.application_levels]
-    best = fastest([params for params in presets if not params.application_levels])
+    best = fastest(bootstrapping=False)
     if best is not None:
         # Bootstraps take far longer than whatever has the levels it needs.
-        candidates.update({params.name: f"not tried: {best[0].name} needs no bootstrap" for params in bootstrapping})
+        candidates.update({name: f"not tried: {best[0].name} needs no bootstrap" for name in names if name not in candidates})
         return ParamsChoice(*best, candidates)
-    best = fastest(bootstrapping)
+    best = fastest(bootstrapping=True)
     if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
         # No property of a preset.
         raise refusals[0]
