@@ -184,7 +184,7 @@ def test_real_arrays_are_bootstrapped_in_pairs(owner, rng):
     plan = cl.BootstrapPlan(owner.params, slots=512)
     keys = owner.evaluation_keys(plan.needs)
     x, y = rng.uniform(-1, 1, (2, 512))
-    fresh = owner.encrypt(x, level=3).with_keys(keys).bootstrap_pair(owner.encrypt(y, level=3), plan)
+    fresh = cl.bootstrap_batch([owner.encrypt(x, level=3).with_keys(keys), owner.encrypt(y, level=3)], plan)
     for array, expected in zip(fresh, (x, y), strict=True):
         assert array.level == plan.output_level
         np.testing.assert_allclose(owner.decrypt(array), expected, atol=2**-14)

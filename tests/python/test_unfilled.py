@@ -164,7 +164,7 @@ ELSEWHERE = {
     "approximations.py": "cl.softmax",
     "arrays.py": "flood_bits",
     "bodies.py": "share_mask split_mask to_bytes cl.from_bytes with_keys",
-    "bootstrap.py": "bootstrap bootstrap_pair",
+    "bootstrap.py": "bootstrap",
     "bounds.py": "with_bound",
     "devices.py": "cl.set_device_memory_limit to SecretKey.to PublicKey.to EvaluationKeys.to",
     "encrypted_matrices.py": "to_rows Receiver.reply LightClient.decrypt",

@@ -107,8 +107,9 @@ mod small {
     /// Words by which an allocation is longer than what is used of it.
     const MORE: usize = ALIGNMENT / size_of::<u64>();
 
-    /// The layout of an allocation for `len` words. It asks for no alignment of its own: glibc up to 2.37 finds no freed memory for
-    /// requests that do, so that a process which allocates and frees the same lengths again and again grows without end.
+    /// The layout of an allocation for `len` words. It asks for no alignment of its own: glibc up to 2.37
+    /// finds no freed memory for requests that do, so that a process which allocates and frees the same
+    /// lengths again and again grows without end.
     fn layout(len: usize) -> Layout {
         Layout::array::<u64>(len + MORE).expect("a small buffer fits the address space")
     }
@@ -117,7 +118,8 @@ mod small {
     pub(super) fn zeroed(len: usize) -> Option<NonNull<u64>> {
         // SAFETY: the layout has non-zero size.
         let start = NonNull::new(unsafe { alloc_zeroed(layout(len)) }.cast::<u64>())?;
-        // The allocator aligns to a word, so there is at least one word before the next multiple that is none itself.
+        // The allocator aligns to a word, so there is at least one word before the next multiple that is none
+        // itself.
         let before = MORE - start.as_ptr() as usize % ALIGNMENT / size_of::<u64>();
         // SAFETY: `before` is 1 to `MORE`, and the allocation has so many words more than `len`.
         unsafe {
@@ -199,8 +201,7 @@ impl AlignedWords {
     /// The layout of a large allocation; `None` where `len` words are none.
     fn large(len: usize) -> Option<Layout> {
         (len * size_of::<u64>() >= HUGE_PAGE).then(|| {
-            Layout::from_size_align(len * size_of::<u64>(), HUGE_PAGE)
-                .expect("`try_zeroed` checks the length")
+            Layout::from_size_align(len * size_of::<u64>(), HUGE_PAGE).expect("the length has been checked")
         })
     }
 }

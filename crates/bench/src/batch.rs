@@ -123,11 +123,11 @@ impl Alone {
     /// An untimed run.
     fn warm(&mut self) -> Result<(), Failure> {
         let mut untimed = StageTimes::default();
-        self.staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&self.low, &self.plan)).map(drop)
+        self.staged.time(&mut untimed, |evaluator| self.plan.run(evaluator, &self.low)).map(drop)
     }
 
     fn time(&mut self) -> Result<(), Failure> {
-        self.staged.time(&mut self.times, |evaluator| evaluator.bootstrap(&self.low, &self.plan)).map(drop)
+        self.staged.time(&mut self.times, |evaluator| self.plan.run(evaluator, &self.low)).map(drop)
     }
 }
 
@@ -169,7 +169,7 @@ fn one(
         EncryptOptions { level, encoding, capacity: Some(plan.slots()), ..EncryptOptions::default() };
     let low = owner.encrypt_array(&x, &[polys, plan.slots()], options)?;
     let (mut times, mut untimed) = (StageTimes::default(), StageTimes::default());
-    let fresh = staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &plan))?;
+    let fresh = staged.time(&mut untimed, |evaluator| plan.run(evaluator, &low))?;
     let errors: Vec<f64> =
         owner.decrypt(&fresh)?.into_real()?.iter().zip(&x).map(|(a, b)| (a - b).abs()).collect();
     drop(fresh);
@@ -186,7 +186,7 @@ fn one(
     alone.iter_mut().try_for_each(Alone::warm)?;
     for _ in 0..if timer.is_quick() { 1 } else { RUNS } {
         alone.iter_mut().try_for_each(Alone::time)?;
-        staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, &plan))?;
+        staged.time(&mut times, |evaluator| plan.run(evaluator, &low))?;
         alone.iter_mut().try_for_each(Alone::time)?;
     }
     let whole = times.whole();

@@ -269,7 +269,7 @@ impl Place<'_> {
         };
         let engine = params.chain().ring().engine();
         self.row((BOOTSTRAP, preset), engine, recording.cost().nanoseconds / 1e6, extra, || {
-            Ok(operands.as_ref().map(|(evaluator, x)| evaluator.bootstrap(x, &plan)).transpose()?)
+            Ok(operands.as_ref().map(|(evaluator, x)| plan.run(evaluator, x)).transpose()?)
         })
     }
 }

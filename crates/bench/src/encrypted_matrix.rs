@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
+use clathrate_ckks::circuits::encrypted_matrix::multiply_transposed;
 use clathrate_ckks::keys::{EncryptOptions, Lanes};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
 use serde_json::json;
@@ -139,7 +140,7 @@ fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) 
                 Ciphertext::symbol_with(params, z.shape(), *z.layout(), z.secret(), z.level(), z.scale())?;
             recorder.take_symbol(symbol, Some(1.0))
         };
-        let planned = recorder.rescale(&recorder.multiply_transposed(&symbol(&x)?, &symbol(&y)?)?)?;
+        let planned = recorder.rescale(&multiply_transposed(&recorder, &symbol(&x)?, &symbol(&y)?)?)?;
         let cost = recorder.recorded().cost();
         let keys = seeded(owner).evaluation_keys(&recorder.needs())?;
         let key_bytes = keys.bytes();
@@ -150,7 +151,7 @@ fn residues(timer: &Timer<'_>, params: &Params, owner: &SecretKey, size: usize) 
             "predicted_ms": cost.nanoseconds / 1e6,
         });
         let (extra, times) = timer.measure_checked(
-            || Ok(evaluator.rescale(&evaluator.multiply_transposed(&x, &y)?)?),
+            || Ok(evaluator.rescale(&multiply_transposed(&evaluator, &x, &y)?)?),
             |product| fields(params, size, &owner.decrypt(&product)?.into_real()?, &exact, &own),
         )?;
         timer.print((WORKS[1], &label), &times, &extra)?;

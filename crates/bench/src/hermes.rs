@@ -185,11 +185,11 @@ fn samples(timer: &Timer<'_>, owner: &SecretKey, count: usize, choice: Choice) -
     let message = client.encrypt(&x)?;
     let samples = receiver.receive(&[&message], None)?;
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(plan.needs())?);
-    let packed = evaluator.pack_samples(&samples, &plan)?;
-    let fresh = evaluator.raise_samples(&packed, count, &plan)?;
-    let packing = timer.measure(|| Ok(evaluator.pack_samples(&samples, &plan)?))?;
-    let half = timer.measure(|| Ok(evaluator.raise_samples(&packed, count, &plan)?))?;
-    let whole = timer.measure(|| Ok(evaluator.bootstrap_samples(&samples, &plan)?))?;
+    let packed = plan.pack(&evaluator, &samples)?;
+    let fresh = plan.raise(&evaluator, &packed, count)?;
+    let packing = timer.measure(|| Ok(plan.pack(&evaluator, &samples)?))?;
+    let half = timer.measure(|| Ok(plan.raise(&evaluator, &packed, count)?))?;
+    let whole = timer.measure(|| Ok(plan.run(&evaluator, &samples)?))?;
     let parts = json!({ "packing_ms": packing.median(), "half_ms": half.median() });
     let extra = fields(owner, &plan, &fresh, &x, &parts)?;
     let method = if own {
@@ -224,11 +224,10 @@ fn transcipher(timer: &Timer<'_>, owner: &SecretKey, degree: usize) -> Result<()
             Ok(())
         })?;
         let (mut prepared, server_offline) =
-            milliseconds(|| Ok(evaluator.prepare_samples(&receiver, first..first + samples, &plan)?))?;
+            milliseconds(|| Ok(plan.prepare(&evaluator, &receiver, first..first + samples)?))?;
         let (message, client_online) = milliseconds(|| Ok(client.encrypt(&x)?))?;
-        let (fresh, server_online) = milliseconds(|| {
-            Ok(evaluator.bootstrap_prepared(&mut prepared, &receiver, &[&message], &plan)?)
-        })?;
+        let (fresh, server_online) =
+            milliseconds(|| Ok(plan.run_prepared(&evaluator, &mut prepared, &receiver, &[&message])?))?;
         for (times, time) in
             phases.iter_mut().zip([client_offline, server_offline, client_online, server_online])
         {

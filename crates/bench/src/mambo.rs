@@ -105,10 +105,8 @@ fn alone(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<Option<[f
     let low = owner.encrypt_array(&x, &[1, params.slot_count()], options)?;
     let pairs: Vec<Complex64> = x.iter().map(|&x| Complex64::new(x, -x)).collect();
     let low_pairs = owner.encrypt_array(&Values::Complex(pairs), &[1, params.slot_count()], options)?;
-    let (own, both) = timer.measure_both(
-        || Ok(evaluator.bootstrap(&low, &real)?),
-        || Ok(evaluator.bootstrap(&low_pairs, &complex)?),
-    )?;
+    let (own, both) = timer
+        .measure_both(|| Ok(real.run(&evaluator, &low)?), || Ok(complex.run(&evaluator, &low_pairs)?))?;
     Ok(Some([own.median(), both.median()]))
 }
 
@@ -197,11 +195,11 @@ fn one(
         let values: Vec<f64> = x.iter().flat_map(|x| [x.re, x.im]).collect();
         let low = owner.encrypt_array(&values, &[rows, 2 * columns], product.encryption())?;
         let matrix = staged.with(|evaluator| product.prepare(evaluator))?;
-        let mut result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low))?;
+        let mut result = staged.with(|evaluator| matrix.multiply(evaluator, &low))?;
         let mut times = Vec::new();
         for _ in 0..RUNS[usize::from(polys >= MANY)] {
             let start = Instant::now();
-            result = staged.with(|evaluator| evaluator.multiply_planned(&matrix, &low))?;
+            result = staged.with(|evaluator| matrix.multiply(evaluator, &low))?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         let took = Times::new(times).median();
@@ -219,11 +217,11 @@ fn one(
         let (mut times, mut apart, mut untimed) =
             (StageTimes::default(), StageTimes::default(), StageTimes::default());
         // The first bootstrap derives the keys that later ones use.
-        staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+        staged.time(&mut untimed, |evaluator| ordinary.run(evaluator, &low))?;
         let mut found = None;
         for _ in 0..runs {
-            found = Some(staged.time(&mut times, |evaluator| evaluator.mambo(&matrix, &low))?);
-            staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+            found = Some(staged.time(&mut times, |evaluator| matrix.multiply(evaluator, &low))?);
+            staged.time(&mut apart, |evaluator| ordinary.run(evaluator, &low))?;
         }
         let found = found.ok_or_else(|| Failure::slot_error(f64::NAN, TOLERANCE))?;
         let numbers = owner.decrypt(&found)?.into_complex();
@@ -234,10 +232,10 @@ fn one(
         let low = owner.encrypt_array(&Values::Complex(own), &[bodies, slots], plan.encryption())?;
         let (mut times, mut apart, mut untimed) =
             (StageTimes::default(), StageTimes::default(), StageTimes::default());
-        staged.time(&mut untimed, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
+        staged.time(&mut untimed, |evaluator| plan.bootstrap().run(evaluator, &low))?;
         for _ in 0..RUNS[0] {
-            staged.time(&mut times, |evaluator| evaluator.bootstrap(&low, plan.bootstrap()))?;
-            staged.time(&mut apart, |evaluator| evaluator.bootstrap(&low, &ordinary))?;
+            staged.time(&mut times, |evaluator| plan.bootstrap().run(evaluator, &low))?;
+            staged.time(&mut apart, |evaluator| ordinary.run(evaluator, &low))?;
         }
         let each = times.whole().median() / bodies as f64;
         (

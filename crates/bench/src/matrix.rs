@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clathrate_arith::machine;
 use clathrate_arith::product::multiply_f64;
 use clathrate_arith::sequence::numbers;
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions, PreparedPlan};
 use clathrate_ckks::keys::{EncryptOptions, EvaluationKeys, KeyLevel, KeyNeeds, Lanes};
@@ -240,9 +241,9 @@ impl<'a> Square<'a> {
         let evaluator = Evaluator::new(self.params);
         let low = evaluator.to_mlwe(&x, x.layout().lanes)?;
         drop(x);
-        let matrix = evaluator.encode_weights(self.size, self.size, &self.weights(), &low)?;
+        let matrix = Weights::encode(&evaluator, self.size, self.size, &self.weights(), &low)?;
         let own = json!({ "rank": low.params().rank() });
-        self.time(APART, &own, || evaluator.rescale(&evaluator.multiply_matrix(&matrix, &low)?))
+        self.time(APART, &own, || evaluator.rescale(&matrix.multiply(&evaluator, &low)?))
     }
 
     /// The exact product that separates rows before and packs them after.
@@ -266,7 +267,7 @@ impl<'a> Square<'a> {
             "predicted_bits": -cost.error.log2(),
         });
         let x = self.encrypted(matrix.plan().encryption())?;
-        self.time(EXACT, &own, || evaluator.multiply_planned(&matrix, &x))
+        self.time(EXACT, &own, || matrix.multiply(&evaluator, &x))
     }
 
     fn keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, Failure> {
@@ -318,7 +319,7 @@ impl<'a> Square<'a> {
                     "predicted_ms": plan.cost().nanoseconds / 1e6,
                     "predicted_bits": -plan.error().log2(),
                 });
-                self.time(work, &fields, || evaluator.multiply_prepared(&matrix, &x))?;
+                self.time(work, &fields, || matrix.multiply(&evaluator, &x))?;
             }
         }
         Ok(())

@@ -99,7 +99,7 @@ fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Fai
     let x: Vec<f64> = numbers(50).take(params.degree()).collect();
     let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let samples = evaluator.to_lwe(&owner.encrypt_array(&x, &[x.len()], options)?)?;
-    let packed = evaluator.pack_by(&samples, &plan)?;
+    let packed = plan.run(&evaluator, &samples)?;
     let errors: Vec<f64> = owner.decrypt(&packed)?.into_real()?.iter().zip(&x).map(|(a, b)| a - b).collect();
     let own = json!({
         "predicted_ms": plan.chosen().nanoseconds / 1e6,
@@ -107,7 +107,7 @@ fn rows(timer: &Timer<'_>, params: &Params, owner: &SecretKey) -> Result<(), Fai
         "stored_key_bytes": stored(params, inputs),
     });
     let extra = fields(params, (&method, params.degree()), &errors, &own)?;
-    let times = timer.measure(|| Ok(evaluator.pack_by(&samples, &plan)?))?;
+    let times = timer.measure(|| Ok(plan.run(&evaluator, &samples)?))?;
     timer.print((WORK, &params.spec().name), &times, &extra)
 }
 

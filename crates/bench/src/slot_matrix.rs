@@ -119,7 +119,7 @@ impl SlotProduct {
         x: &Ciphertext,
         masks: &mut Option<Vec<[Plaintext; 2]>>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        let x = evaluator.evaluate_linear(x, &self.sigma)?;
+        let x = self.sigma.apply(evaluator, x)?;
         if masks.is_none() && !x.is_symbol() {
             *masks = Some(self.masks(evaluator, &x)?);
         }
@@ -159,7 +159,7 @@ impl SlotProduct {
 
     /// `psi^k(tau(y))` for all `k`, at level 1.
     fn right(&self, evaluator: &Evaluator, y: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
-        let y = evaluator.evaluate_linear(y, &self.tau)?;
+        let y = self.tau.apply(evaluator, y)?;
         let y = evaluator.drop_to_level(&y, Level(1))?;
         let steps: Vec<i64> = (0..self.side).map(|k| (self.together * self.side * k) as i64).collect();
         evaluator.rotate_many(&y, &steps)

@@ -4,7 +4,7 @@
 //! ```text
 //! owner      SecretKey::with_outside_secret    the owner of both secrets makes keys that pack samples from one to the other
 //! server     Params::outside_samples           every word times Q / q, rounded: samples modulo the primes of level 0
-//!            Evaluator::bootstrap_samples      numbers in slots
+//!            SamplesPlan::run      numbers in slots
 //! ```
 //!
 //! The modulus switch rounds the `K + 1` words of a sample. Under a secret of weight `h` this adds an error
@@ -84,7 +84,7 @@ impl Params {
     }
 
     /// Switches samples of another library to the modulus of level 0, as a vector of LWE samples for
-    /// [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples). `key_id` names the owner's key.
+    /// [`SamplesPlan::run`](crate::circuits::samples::SamplesPlan::run). `key_id` names the owner's key.
     /// The samples are padded with zeros to a dimension that is a power of two.
     ///
     /// # Errors

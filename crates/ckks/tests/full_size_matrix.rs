@@ -7,6 +7,7 @@ mod common;
 use std::time::Instant;
 
 use clathrate_ckks::Evaluator;
+use clathrate_ckks::Weights;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use common::measure::*;
 use common::*;
@@ -29,9 +30,9 @@ fn product_of_2_to_10_by_2_to_10_with_2_to_12_columns_is_right_in_bounded_memory
     let ct = encrypt_as(&sk, &m, &[inner, columns], EncryptOptions::default(), 4);
     println!("encrypt {:.1} s", start.elapsed().as_secs_f64());
     let ev = Evaluator::new(&params);
-    let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
+    let weights = Weights::encode(&ev, rows, inner, &w, &ct).expect("weights");
     let start = Instant::now();
-    let product = ev.multiply_matrix(&weights, &ct).expect("product");
+    let product = weights.multiply(&ev, &ct).expect("product");
     println!("product {:.1} s", start.elapsed().as_secs_f64());
     let data = ct.bytes() + product.bytes();
     let product = ev.rescale(&product).expect("rescale");

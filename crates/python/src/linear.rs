@@ -57,9 +57,9 @@ impl PyLinearTransform {
 
     fn __call__<'py>(&self, py: Python<'py>, row: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Ok(ciphertext) = row.cast::<PyCiphertext>() {
-            let image = ciphertext.get().compute(py, |x| {
-                x.map_settled(|evaluator, x| evaluator.evaluate_linear(x, &self.transform))
-            })?;
+            let image = ciphertext
+                .get()
+                .compute(py, |x| x.map_settled(|evaluator, x| self.transform.apply(evaluator, x)))?;
             return Ok(Bound::new(py, image)?.into_any());
         }
         let array = array(row)?;
@@ -155,7 +155,7 @@ pub struct PyLinearTransformPlan {
 #[pymethods]
 impl PyLinearTransformPlan {
     fn __call__(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<PyCiphertext> {
-        ciphertext.compute(py, |x| x.map_settled(|evaluator, x| evaluator.run_linear(x, &self.plan)))
+        ciphertext.compute(py, |x| x.map_settled(|evaluator, x| self.plan.run(evaluator, x)))
     }
 
     #[getter]

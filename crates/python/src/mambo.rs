@@ -214,7 +214,7 @@ impl PyMamboMatrix {
         array.compute_long(py, ("matmul", progress), |x| {
             let evaluator = own.map(|own| own.clone().with_progress(x.evaluator().progress().clone()));
             let x = evaluator.map_or_else(|| x.clone(), |evaluator| x.with_evaluator(&evaluator));
-            x.map_settled(|evaluator, x| evaluator.mambo(&self.matrix, x))
+            x.map_settled(|evaluator, x| self.matrix.multiply(evaluator, x))
         })
     }
 
@@ -243,7 +243,7 @@ pub fn mambo(
         x.map_settled(|evaluator, x| {
             let weights = (rows, inner, &values[..]);
             let plan = Arc::new(MamboPlan::new(x.params(), weights, columns, &MamboOptions::default())?);
-            evaluator.mambo(&plan.prepare(evaluator)?, x)
+            plan.prepare(evaluator)?.multiply(evaluator, x)
         })
     })
 }

@@ -252,7 +252,7 @@ impl PyPreparedMatrix {
         array.compute_long(py, ("matmul", progress), |x| {
             let evaluator = own.map(|own| own.clone().with_progress(x.evaluator().progress().clone()));
             let x = evaluator.map_or_else(|| x.clone(), |evaluator| x.with_evaluator(&evaluator));
-            x.map_settled(|evaluator, x| evaluator.multiply_planned(&self.matrix, x))
+            x.map_settled(|evaluator, x| self.matrix.multiply(evaluator, x))
         })
     }
 

@@ -57,7 +57,7 @@ impl PyPreparedSamples {
         let (evaluator, receiver, plan) =
             (Evaluator::with_keys(keys.get().keys.clone()), receiver.receiver.clone(), plan.plan.clone());
         let prepared = computing(py, |progress| {
-            evaluator.with_progress(progress.clone()).prepare_samples(&receiver, start..end, &plan)
+            plan.prepare(&evaluator.with_progress(progress.clone()), &receiver, start..end)
         })?;
         Ok(Self { prepared: Mutex::new(prepared), plan, receiver, keys })
     }
@@ -83,9 +83,7 @@ impl PyPreparedSamples {
         let evaluator = Evaluator::with_keys(keys.keys.clone());
         let x = computing(py, |progress| {
             let evaluator = evaluator.with_progress(progress.clone());
-            self.with(|prepared| {
-                evaluator.bootstrap_prepared(prepared, &self.receiver, &messages, &self.plan)
-            })
+            self.with(|prepared| self.plan.run_prepared(&evaluator, prepared, &self.receiver, &messages))
         })?;
         Bound::new(py, PyCiphertext::new(py, x, &keys.params)?)?
             .call_method1("with_keys", (self.keys.clone_ref(py), py.None()))

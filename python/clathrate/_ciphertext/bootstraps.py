@@ -61,46 +61,6 @@ class Bootstraps:
         """
         return encrypted(self._native.bootstrap(unwrap(plan), progress))
 
-    def bootstrap_pair(self, other: Ciphertext, plan: BootstrapPlan | None = None) -> tuple[Ciphertext, Ciphertext]:
-        """Two arrays of real numbers at a high level, in the time of one of complex numbers: they are its real and imaginary parts.
-
-        The rows of one array are bootstrapped in pairs by `bootstrap` already, with a plan for complex numbers.
-
-        Parameters
-        ----------
-        other : Ciphertext
-            The other array, of the same shape.
-        plan : BootstrapPlan, optional
-            A plan for complex numbers; by default one for this array's slots.
-
-        Returns
-        -------
-        tuple of Ciphertext
-            Both arrays at `plan.output_level`.
-
-        Raises
-        ------
-        ParamsError
-            Where the parameters cannot be bootstrapped.
-        ShapeError
-            Where the shapes differ.
-        LevelError
-            Where an array is below `plan.input_level`.
-        MissingKeyError
-            Without the keys of `plan.needs`.
-
-        Examples
-        --------
-        >>> params = cl.Params.preset("insecure_boot")
-        >>> owner = cl.SecretKey.generate(params)
-        >>> keys = owner.evaluation_keys(cl.BootstrapPlan(params, slots=8).needs)
-        >>> x, y = (owner.encrypt([value] * 8, level=3).with_keys(keys) for value in (0.5, -0.25))
-        >>> [owner.decrypt(fresh).round(3)[0] for fresh in x.bootstrap_pair(y)]
-        [np.float64(0.5), np.float64(-0.25)]
-        """
-        first, second = self._native.bootstrap_pair(unwrap(other), unwrap(plan))
-        return encrypted(first), encrypted(second)
-
     def bootstrap_samples(self, plan: SamplesPlan) -> Ciphertext:
         """The numbers of LWE or MLWE samples in slots, at a high level: packed, and bootstrapped by the second half of a bootstrap.
 

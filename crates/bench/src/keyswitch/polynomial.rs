@@ -62,7 +62,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
             let polynomial = Polynomial::new(coefficients, basis, UNIT_DOMAIN)?;
             let plan = polynomial.plan(params, top)?;
             let start = Instant::now();
-            let result = evaluator.run_polynomial(&ciphertext, &plan)?;
+            let result = plan.run(&evaluator, &ciphertext)?;
             let first = start.elapsed().as_secs_f64() * 1e3;
             let error = match secret.decrypt(&result)? {
                 Values::Real(found) => found
@@ -92,7 +92,7 @@ fn under(timer: &Timer<'_>, preset: &str, keys: &str, params: &Params) -> Result
             });
             extra.extend(fields.as_object().cloned().unwrap_or_default());
             let label = format!("{preset} degree={degree} {} {keys}", basis.name());
-            let times = timer.measure(|| Ok(evaluator.run_polynomial(&ciphertext, &plan)?))?;
+            let times = timer.measure(|| Ok(plan.run(&evaluator, &ciphertext)?))?;
             timer.print((POLYNOMIAL, &label), &times, &extra)?;
         }
     }

@@ -72,9 +72,9 @@ impl Evaluator {
     /// The same evaluator with automatic bootstraps: of operands of products, polynomials and linear
     /// transforms whose rescaled results would be below `lowest`, by default the lowest level of the
     /// application. Products of plain matrices with rows that fill polynomials are computed inside the
-    /// bootstrap ([`Evaluator::multiply_inside_bootstrap`]). An array is not bootstrapped without the keys,
-    /// under another secret or rank, in coefficients, or at a scale that is not canonical and cannot be made
-    /// so.
+    /// bootstrap ([`multiply_inside_bootstrap`](crate::circuits::matrix::multiply_inside_bootstrap)). An
+    /// array is not bootstrapped without the keys, under another secret or rank, in coefficients, or at a
+    /// scale that is not canonical and cannot be made so.
     ///
     /// A higher `lowest` bootstraps earlier, which saves time for an array that is used several times
     /// afterwards: an operand is bootstrapped at each use at too low a level. Compare the costs by dry runs
@@ -218,7 +218,7 @@ impl Refreshing for Automatic {
             return Ok(None);
         }
         let Some(x) = self.at_canonical_scale(evaluator, x)? else { return Ok(None) };
-        evaluator.stage(stages::AUTOMATIC, || evaluator.bootstrap(&x, &plan)).map(Some)
+        evaluator.stage(stages::AUTOMATIC, || plan.run(evaluator, &x)).map(Some)
     }
 
     fn product(
@@ -232,7 +232,7 @@ impl Refreshing for Automatic {
         let layout = *x.layout();
         let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
         let matrix = plan.prepare(evaluator)?;
-        let fresh = evaluator.stage(stages::AUTOMATIC, || evaluator.mambo(&matrix, &whole))?;
+        let fresh = evaluator.stage(stages::AUTOMATIC, || matrix.multiply(evaluator, &whole))?;
         // Like other products it is not rescaled.
         let (level, params) = (fresh.level(), x.params());
         let scale = params.step_product(level) * params.scale(Level(level.0 - 1));

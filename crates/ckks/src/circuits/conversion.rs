@@ -247,7 +247,7 @@ impl ConversionPlan {
         let (shape, secret) = ([1, self.row.columns], crate::arrays::SecretName::Main);
         let symbol =
             Ciphertext::symbol_with(&self.params, &shape, self.row, secret, self.level, self.input_scale)?;
-        evaluator.convert(&evaluator.take_symbol(symbol, None)?, self)?;
+        self.run(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
         Ok(evaluator.recorded())
     }
 
@@ -290,53 +290,53 @@ impl ConversionPlan {
     }
 }
 
-impl Evaluator {
+impl ConversionPlan {
     /// The same numbers in the other encoding, by a plan for arrays like `x`. The order of the numbers
     /// changes between natural and bit-reversed.
     ///
     /// # Errors
     /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for
     /// arrays that do not fit the plan; missing keys; parameter and secret errors.
-    pub fn convert(&self, x: &Ciphertext, plan: &ConversionPlan) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        x.params.check_same(&plan.params, "the plan of a conversion")?;
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.check(x)?;
+        x.params.check_same(&self.params, "the plan of a conversion")?;
         x.check_main(CONVERSION)?;
-        if (Layout { rows: 1, ..x.layout }) != plan.row {
+        if (Layout { rows: 1, ..x.layout }) != self.row {
             let remedy = "make a plan for arrays like this one";
             return Err(CkksError::DifferentLayouts {
                 operation: CONVERSION,
                 left: x.layout.to_string(),
-                right: plan.row.to_string(),
+                right: self.row.to_string(),
                 remedy,
             });
         }
-        let x = &*self.refreshed(x, LevelsNeeded::Level(plan.level))?;
-        if x.level < plan.level {
+        let x = &*evaluator.refreshed(x, LevelsNeeded::Level(self.level))?;
+        if x.level < self.level {
             return Err(CkksError::LevelTooLow {
                 operation: CONVERSION,
-                needed: plan.level.0,
+                needed: self.level.0,
                 level: x.level.0,
             });
         }
-        let x = self.at_level(x, plan.level)?;
-        if !same_scale(x.scale, plan.input_scale) {
-            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale.log2() });
+        let x = evaluator.at_level(x, self.level)?;
+        if !same_scale(x.scale, self.input_scale) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: self.input_scale.log2() });
         }
-        let name = if plan.to == Encoding::Slots { "coefficients to slots" } else { "slots to coefficients" };
-        self.stage(name, || {
+        let name = if self.to == Encoding::Slots { "coefficients to slots" } else { "slots to coefficients" };
+        evaluator.stage(name, || {
             // The maps mix all numbers; the error is predicted for the complete conversion below.
-            let bare = x.clone().into_owned().read_as_slots(plan.slots).estimated(|_| Estimate::unknown());
-            let mapped = plan.maps.iter().try_fold(bare, |y, map| self.map_slots(&y, map))?;
-            let layout = plan.converted(x.layout);
-            let result = if plan.numbers == Numbers::Whole {
+            let bare = x.clone().into_owned().read_as_slots(self.slots).estimated(|_| Estimate::unknown());
+            let mapped = self.maps.iter().try_fold(bare, |y, map| map.map_slots(evaluator, &y))?;
+            let layout = self.converted(x.layout);
+            let result = if self.numbers == Numbers::Whole {
                 mapped
             } else {
-                self.real_parts(&mapped, plan, layout.chunks)?
+                self.real_parts(evaluator, &mapped, layout.chunks)?
             };
             let result = result.rearranged(x.shape.clone(), layout);
             let error = |magnitude: f64| {
                 Ok::<_, CkksError>(if magnitude.is_finite() {
-                    plan.predicted_variance(magnitude.powi(2))?.sqrt()
+                    self.predicted_variance(magnitude.powi(2))?.sqrt()
                 } else {
                     f64::INFINITY
                 })
@@ -355,19 +355,19 @@ impl Evaluator {
     /// each row.
     fn real_parts(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &ConversionPlan,
         chunks: usize,
     ) -> Result<Ciphertext, CkksError> {
         let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
-        let conjugate = self.conjugate(x)?;
-        let both = plan.numbers == Numbers::Halves && chunks > 1;
-        let real = self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?;
+        let conjugate = evaluator.conjugate(x)?;
+        let both = self.numbers == Numbers::Halves && chunks > 1;
+        let real = evaluator.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?;
         let imaginary =
-            both.then(|| self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
+            both.then(|| evaluator.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
         let scale = 2.0 * x.scale;
         let Some(imaginary) = imaginary else { return Ok(real.at_scale(scale)) };
-        let layout = Layout { capacity: plan.slots, columns: chunks * plan.slots, chunks, ..real.layout };
+        let layout = Layout { capacity: self.slots, columns: chunks * self.slots, chunks, ..real.layout };
         let lines =
             real.bundles.chunks_exact(x.layout.chunks).zip(imaginary.bundles.chunks_exact(x.layout.chunks));
         let bundles = lines

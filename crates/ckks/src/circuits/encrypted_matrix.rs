@@ -27,7 +27,7 @@
 use clathrate_arith::product::{COLUMN_BAND, column_product_counts};
 use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::outer_products::outer_products;
-use clathrate_lattice::transposition::{SlotAutomorphism, transpose};
+use clathrate_lattice::transposition::{self, SlotAutomorphism};
 use clathrate_lattice::{Bundle, Coeff, Eval, Level, Poly, PolyRef, Polys, PolysRef, Rank};
 
 use crate::arrays::estimate::Along;
@@ -151,267 +151,273 @@ impl KeyNeeds {
     }
 }
 
-impl Evaluator {
-    /// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches sum to about
-    /// `sqrt(2.5 n)` times those of one rotation, in units of the scale of `x`.
-    ///
-    /// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. If
-    /// `x` is at a lower degree than the parameters, the result is at the parameters' degree. Cost: about
-    /// `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row,
-    /// at degree `n`.
-    ///
-    /// # Errors
-    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Encoding`] unless coefficients;
-    /// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
-    /// under one mask; [`CkksError::MissingKeys`].
-    pub fn transposed(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        check_matrix(self, x, TRANSPOSITION)?;
-        let apart;
-        let x = if x.layout().lanes > 1 {
-            apart = self.taken_apart(x, TRANSPOSITION)?;
-            &apart
-        } else {
-            x
-        };
-        // Short rows are embedded, as in a product.
-        let (root, before) = (x.params().root()?, *x.layout());
-        let whole = x.params().shape().dimension() == root.shape().dimension();
-        let gap = if whole { (root.degree() / x.params().degree()).max(1) } else { 1 };
-        let params = if gap > 1 { &root } else { x.params() };
-        let shape = vec![before.columns, before.rows];
-        let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
-        let (width, blocks) = (before.bundles_per_line(), after.chunks);
-        let transposer = self.transposer(params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
-        let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
-        let Some(transposer) = transposer else {
-            let polys = params.rank() + 1;
-            self.spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
-            let moved = finish(Vec::new());
-            return self.estimated_transposition(params, moved, before.rows);
-        };
-        check_free(
-            TRANSPOSITION,
-            list_bytes(params, x.level(), 2 * (params.rank() + 1)),
-            "use a set of a smaller degree",
-        )?;
-        let mut steps = self.progress().steps(width * blocks * params.degree());
-        let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
-        for place in 0..width {
-            let held = Held::new(&before, place);
-            let wanted: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
-            for block in 0..blocks {
-                let mut rows: Vec<Option<Polys<Eval>>> = (0..params.degree()).map(|_| None).collect();
-                for t in 0..after.entries_in(block) {
-                    let row = block * after.capacity + t;
-                    let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
-                    rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
-                }
-                let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut steps)?;
-                for (column, polys) in held.columns.iter().zip(columns) {
-                    bundles[after.bundle(*column, block, 0)] =
-                        Some(Bundle::from_polys(polys, params.rank())?);
-                }
+/// `x^T`, an encrypted matrix whose rows are the columns of `x`. The errors of the switches sum to about
+/// `sqrt(2.5 n)` times those of one rotation, in units of the scale of `x`.
+///
+/// Shapes: `x` (rows, columns) in coefficients; result (columns, rows) at the same level and scale. If
+/// `x` is at a lower degree than the parameters, the result is at the parameters' degree. Cost: about
+/// `2.5 n` switches and `2 n log n` sums of polynomials for each `n` rows and each polynomial of a row,
+/// at degree `n`.
+///
+/// # Errors
+/// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Encoding`] unless coefficients;
+/// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
+/// under one mask; [`CkksError::MissingKeys`].
+pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    check_matrix(evaluator, x, TRANSPOSITION)?;
+    let apart;
+    let x = if x.layout().lanes > 1 {
+        apart = taken_apart(evaluator, x, TRANSPOSITION)?;
+        &apart
+    } else {
+        x
+    };
+    // Short rows are embedded, as in a product.
+    let (root, before) = (x.params().root()?, *x.layout());
+    let whole = x.params().shape().dimension() == root.shape().dimension();
+    let gap = if whole { (root.degree() / x.params().degree()).max(1) } else { 1 };
+    let params = if gap > 1 { &root } else { x.params() };
+    let shape = vec![before.columns, before.rows];
+    let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
+    let (width, blocks) = (before.bundles_per_line(), after.chunks);
+    let transposer = transposer(evaluator, params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
+    let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
+    let Some(transposer) = transposer else {
+        let polys = params.rank() + 1;
+        evaluator
+            .spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
+        let moved = finish(Vec::new());
+        return estimated_transposition(evaluator, params, moved, before.rows);
+    };
+    check_free(
+        TRANSPOSITION,
+        list_bytes(params, x.level(), 2 * (params.rank() + 1)),
+        "use a set of a smaller degree",
+    )?;
+    let mut steps = evaluator.progress().steps(width * blocks * params.degree());
+    let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
+    for place in 0..width {
+        let held = Held::new(&before, place);
+        let wanted: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
+        for block in 0..blocks {
+            let mut rows: Vec<Option<Polys<Eval>>> = (0..params.degree()).map(|_| None).collect();
+            for t in 0..after.entries_in(block) {
+                let row = block * after.capacity + t;
+                let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
+                rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
+            }
+            let columns = transposed(&transposer, rows, &wanted, params.rank(), &mut steps)?;
+            for (column, polys) in held.columns.iter().zip(columns) {
+                bundles[after.bundle(*column, block, 0)] = Some(Bundle::from_polys(polys, params.rank())?);
             }
         }
-        steps.finish()?;
-        let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        self.estimated_transposition(
-            params,
-            finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?),
-            before.rows,
-        )
     }
+    steps.finish()?;
+    let bundles: Option<Vec<_>> = bundles.into_iter().collect();
+    estimated_transposition(
+        evaluator,
+        params,
+        finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?),
+        before.rows,
+    )
+}
 
-    /// `x^T y` for encrypted matrices, relinearised, not rescaled.
-    ///
-    /// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), with
-    /// the layout of `y`, at the lower of both levels with the product of the scales. Rows that share a
-    /// polynomial are first separated, so the result is at the degree of a row; [`Evaluator::pack_rows`]
-    /// joins its rows again. Cost: see the module's documentation; the four exact products dominate.
-    ///
-    /// # Errors
-    /// [`CkksError::Shape`] if the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
-    /// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion brings
-    /// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
-    pub fn multiply_transposed(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        check_matrix(self, x, PRODUCT)?;
-        check_matrix(self, y, PRODUCT)?;
-        if x.is_symbol() != y.is_symbol() {
-            return Err(CkksError::Symbol { operation: PRODUCT });
-        }
-        x.key_id().check_same(y.key_id(), "the right operand")?;
-        if x.shape()[0] != y.shape()[0] {
-            let remedy = "x^T y takes matrices with as many rows".to_owned();
-            return Err(CkksError::Shape {
-                operation: PRODUCT,
-                left: x.shape().to_vec(),
-                right: y.shape().to_vec(),
-                remedy,
-            });
-        }
-        let level = x.level().min(y.level());
-        let (x, y) = (self.at_level(x, level)?, self.at_level(y, level)?);
-        let scale = x.scale() * y.scale();
-        if level.0 == 0 {
-            return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
-        }
-        x.params().check_scale(scale, level)?;
-        let (x, y) = (self.taken_apart(&x, PRODUCT)?, self.taken_apart(&y, PRODUCT)?);
-        let degree = x.params().degree().min(y.params().degree());
-        let lowered = |z: &Ciphertext| self.to_mlwe(z, z.params().rank() * (z.params().degree() / degree));
-        let (x, y) = (lowered(&x)?, lowered(&y)?);
-        let params = x.params();
-        if params != y.params() {
-            let (left, right) = (x.params().shape(), y.params().shape());
-            let reason = format!(
-                "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
-            );
-            return Err(CkksError::Conversion { operation: PRODUCT, reason });
-        }
-        // Computes at the largest degree of equal dimension.
-        let target = params.relative(params.rlwe_shape())?;
-        let (rank, gap) = (target.rank(), target.degree() / degree);
-        let (left, right) = (*x.layout(), *y.layout());
-        let shape = vec![left.columns, right.columns];
-        let after = Layout { rows: left.columns, ..right };
-        let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
-        let transposer = self.transposer(
-            &target,
-            &x,
-            level,
-            across * along * (1 + rank),
-            (PRODUCT, Some(Operation::Multiply)),
-        )?;
-        let relinearise = self.keys_of(
-            KeyQuery::new(PRODUCT, Operation::Multiply, &y)
-                .under(&target)
-                .at(level)
-                .switching(after.bundles()),
-        )?;
-        let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
-        let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
-            self.spend_once(&x, || product_cost(&target, level, &left, along))?;
-            return self.estimated_product(&target, &x, &y, finish(Vec::new()), level);
-        };
-        // Counts the columns before and after the transposition, and the terms of each row of the result.
-        check_free(
-            PRODUCT,
-            list_bytes(&target, level, 2 * rank + 1 + (rank + 1) * (rank + 2)),
-            "multiply fewer columns of the left factor at a time",
-        )?;
-        // Progress counts blocks of products and automorphisms.
-        let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
-        let of_rows = |i: usize| {
-            blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree())
-        };
-        let rotations = across * (1 + rank) * target.degree();
-        let total = along * (rotations + (0..across).map(of_rows).sum::<usize>());
-        let mut steps = self.progress().steps(total);
-        let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
-        let (small, large) = (params.chain().ring(), target.chain().ring());
-        let at = |z: &Ciphertext, width: usize, place: usize| {
-            z.bundles()
-                .iter()
-                .skip(place)
-                .step_by(width)
-                .map(|bundle| bundle.embed(large))
-                .collect::<Result<Vec<_>, _>>()
-        };
-        for i in 0..across {
-            let (held, factors) = (Held::new(&left, i), at(&x, across, i)?);
-            let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
-            for j in 0..along {
-                let terms =
-                    product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut steps)?;
-                for (term, &row) in terms.iter().zip(&held.columns) {
-                    bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
-                }
+/// `x^T y` for encrypted matrices, relinearised, not rescaled.
+///
+/// Shapes: `x` (inner, rows) and `y` (inner, columns), both in coefficients; result (rows, columns), with
+/// the layout of `y`, at the lower of both levels with the product of the scales. Rows that share a
+/// polynomial are first separated, so the result is at the degree of a row; [`Evaluator::pack_rows`]
+/// joins its rows again. Cost: see the module's documentation; the four exact products dominate.
+///
+/// # Errors
+/// [`CkksError::Shape`] if the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
+/// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion brings
+/// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
+/// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
+pub fn multiply_transposed(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    y: &Ciphertext,
+) -> Result<Ciphertext, CkksError> {
+    check_matrix(evaluator, x, PRODUCT)?;
+    check_matrix(evaluator, y, PRODUCT)?;
+    if x.is_symbol() != y.is_symbol() {
+        return Err(CkksError::Symbol { operation: PRODUCT });
+    }
+    x.key_id().check_same(y.key_id(), "the right operand")?;
+    if x.shape()[0] != y.shape()[0] {
+        let remedy = "x^T y takes matrices with as many rows".to_owned();
+        return Err(CkksError::Shape {
+            operation: PRODUCT,
+            left: x.shape().to_vec(),
+            right: y.shape().to_vec(),
+            remedy,
+        });
+    }
+    let level = x.level().min(y.level());
+    let (x, y) = (evaluator.at_level(x, level)?, evaluator.at_level(y, level)?);
+    let scale = x.scale() * y.scale();
+    if level.0 == 0 {
+        return Err(CkksError::LevelTooLow { operation: PRODUCT, needed: 1, level: 0 });
+    }
+    x.params().check_scale(scale, level)?;
+    let (x, y) = (taken_apart(evaluator, &x, PRODUCT)?, taken_apart(evaluator, &y, PRODUCT)?);
+    let degree = x.params().degree().min(y.params().degree());
+    let lowered = |z: &Ciphertext| evaluator.to_mlwe(z, z.params().rank() * (z.params().degree() / degree));
+    let (x, y) = (lowered(&x)?, lowered(&y)?);
+    let params = x.params();
+    if params != y.params() {
+        let (left, right) = (x.params().shape(), y.params().shape());
+        let reason = format!(
+            "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
+        );
+        return Err(CkksError::Conversion { operation: PRODUCT, reason });
+    }
+    // Computes at the largest degree of equal dimension.
+    let target = params.relative(params.rlwe_shape())?;
+    let (rank, gap) = (target.rank(), target.degree() / degree);
+    let (left, right) = (*x.layout(), *y.layout());
+    let shape = vec![left.columns, right.columns];
+    let after = Layout { rows: left.columns, ..right };
+    let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
+    let transposer = transposer(
+        evaluator,
+        &target,
+        &x,
+        level,
+        across * along * (1 + rank),
+        (PRODUCT, Some(Operation::Multiply)),
+    )?;
+    let relinearise = evaluator.keys_of(
+        KeyQuery::new(PRODUCT, Operation::Multiply, &y).under(&target).at(level).switching(after.bundles()),
+    )?;
+    let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
+    let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
+        evaluator.spend_once(&x, || product_cost(&target, level, &left, along))?;
+        return estimated_product(evaluator, &target, &x, &y, finish(Vec::new()), level);
+    };
+    // Counts the columns before and after the transposition, and the terms of each row of the result.
+    check_free(
+        PRODUCT,
+        list_bytes(&target, level, 2 * rank + 1 + (rank + 1) * (rank + 2)),
+        "multiply fewer columns of the left factor at a time",
+    )?;
+    // Progress counts blocks of products and automorphisms.
+    let blocks = |positions: usize| positions.div_ceil(COLUMN_BAND);
+    let of_rows = |i: usize| {
+        blocks(Held::new(&left, i).positions.len()) + blocks(degree) + rank * blocks(target.degree())
+    };
+    let rotations = across * (1 + rank) * target.degree();
+    let total = along * (rotations + (0..across).map(of_rows).sum::<usize>());
+    let mut steps = evaluator.progress().steps(total);
+    let mut bundles: Vec<Option<Bundle<Eval>>> = (0..after.bundles()).map(|_| None).collect();
+    let (small, large) = (params.chain().ring(), target.chain().ring());
+    let at = |z: &Ciphertext, width: usize, place: usize| {
+        z.bundles()
+            .iter()
+            .skip(place)
+            .step_by(width)
+            .map(|bundle| bundle.embed(large))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    for i in 0..across {
+        let (held, factors) = (Held::new(&left, i), at(&x, across, i)?);
+        let rows: Vec<usize> = held.positions.iter().map(|position| position * gap).collect();
+        for j in 0..along {
+            let terms = product_terms(&transposer, (&factors, &rows), (&at(&y, along, j)?, gap), &mut steps)?;
+            for (term, &row) in terms.iter().zip(&held.columns) {
+                bundles[row * along + j] = Some(relinearise.relinearise(term)?.extract(small)?);
             }
         }
-        steps.finish()?;
-        let bundles: Option<Vec<_>> = bundles.into_iter().collect();
-        self.estimated_product(
-            &target,
-            &x,
-            &y,
-            finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?),
-            level,
-        )
     }
+    steps.finish()?;
+    let bundles: Option<Vec<_>> = bundles.into_iter().collect();
+    estimated_product(
+        evaluator,
+        &target,
+        &x,
+        &y,
+        finish(bundles.ok_or(CkksError::Symbol { operation: PRODUCT })?),
+        level,
+    )
+}
 
-    /// Moves rows that share a polynomial to separate polynomials.
-    fn taken_apart(&self, x: &Ciphertext, operation: &'static str) -> Result<Ciphertext, CkksError> {
-        let Layout { lanes, degree, .. } = *x.layout();
-        if lanes == degree {
-            let reason = "rows of one number that share polynomials come apart as LWE samples: encrypt them without lanes".to_owned();
-            return Err(CkksError::Conversion { operation, reason });
-        }
-        self.to_mlwe(x, x.params().rank() * lanes)
+/// Moves rows that share a polynomial to separate polynomials.
+fn taken_apart(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    operation: &'static str,
+) -> Result<Ciphertext, CkksError> {
+    let Layout { lanes, degree, .. } = *x.layout();
+    if lanes == degree {
+        let reason =
+            "rows of one number that share polynomials come apart as LWE samples: encrypt them without lanes"
+                .to_owned();
+        return Err(CkksError::Conversion { operation, reason });
     }
+    evaluator.to_mlwe(x, x.params().rank() * lanes)
+}
 
-    /// The keys of `count` transpositions; `None` on a dry run. The error names all missing keys.
-    fn transposer(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        level: Level,
-        count: usize,
-        (what, beside): (&'static str, Option<Operation>),
-    ) -> Result<Option<Transposer<'_>>, CkksError> {
-        let steps = Steps::new(params);
-        if let Some(keys) = self.held() {
-            let needs = steps
-                .operations()
-                .into_iter()
-                .fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, KeyLevel::Level(level.0)));
-            let needs =
-                beside.into_iter().fold(needs, |needs, own| needs.operation(own, KeyLevel::Level(level.0)));
-            keys.check_needs(params, what, &needs, params.slot_count())?;
-        }
-        let find = |(operation, switches): (Operation, usize)| {
-            self.keys_of(
-                KeyQuery::new(what, operation, x).under(params).at(level).switching(count * switches),
-            )
-        };
-        let keys: Option<Vec<Found<'_>>> =
-            steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
-        Ok(keys.map(|keys| Transposer { steps, keys }))
+/// The keys of `count` transpositions; `None` on a dry run. The error names all missing keys.
+fn transposer<'e>(
+    evaluator: &'e Evaluator,
+    params: &Params,
+    x: &Ciphertext,
+    level: Level,
+    count: usize,
+    (what, beside): (&'static str, Option<Operation>),
+) -> Result<Option<Transposer<'e>>, CkksError> {
+    let steps = Steps::new(params);
+    if let Some(keys) = evaluator.held() {
+        let needs = steps
+            .operations()
+            .into_iter()
+            .fold(KeyNeeds::new(), |needs, (own, _)| needs.operation(own, KeyLevel::Level(level.0)));
+        let needs =
+            beside.into_iter().fold(needs, |needs, own| needs.operation(own, KeyLevel::Level(level.0)));
+        keys.check_needs(params, what, &needs, params.slot_count())?;
     }
+    let find = |(operation, switches): (Operation, usize)| {
+        evaluator
+            .keys_of(KeyQuery::new(what, operation, x).under(params).at(level).switching(count * switches))
+    };
+    let keys: Option<Vec<Found<'_>>> =
+        steps.operations().into_iter().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
+    Ok(keys.map(|keys| Transposer { steps, keys }))
+}
 
-    /// Adds the error of a transposition of `rows` rows to the estimate of `moved`.
-    fn estimated_transposition(
-        &self,
-        params: &Params,
-        moved: Ciphertext,
-        rows: usize,
-    ) -> Result<Ciphertext, CkksError> {
-        let error = moved.slot_error(params.transposition_variance(self, moved.level(), rows)?);
-        Ok(moved.estimated(|own| own.transposed().with_error_of_products(error)))
-    }
+/// Adds the error of a transposition of `rows` rows to the estimate of `moved`.
+fn estimated_transposition(
+    evaluator: &Evaluator,
+    params: &Params,
+    moved: Ciphertext,
+    rows: usize,
+) -> Result<Ciphertext, CkksError> {
+    let error = moved.slot_error(params.transposition_variance(evaluator, moved.level(), rows)?);
+    Ok(moved.estimated(|own| own.transposed().with_error_of_products(error)))
+}
 
-    /// Sets the estimate of a product: every number is a sum of `inner` products. The errors of the
-    /// transpositions precede the rescale; those of the last one are multiplied by the secret.
-    fn estimated_product(
-        &self,
-        params: &Params,
-        x: &Ciphertext,
-        y: &Ciphertext,
-        product: Ciphertext,
-        level: Level,
-    ) -> Result<Ciphertext, CkksError> {
-        let transposition = params.transposition_variance(self, level, params.degree())?;
-        let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
-        let (left, right, inner) = (x.estimate.clone().into_left_factor(), y.estimate.clone(), x.shape()[0]);
-        let estimate = left
-            .multiply(right)
-            .sum(Along::Rows, (inner, inner), 1)
-            .forgotten()
-            .mixed()
-            .with_error_of_products(error);
-        params.check_bound(estimate.magnitude, product.scale(), level)?;
-        self.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
-    }
+/// Sets the estimate of a product: every number is a sum of `inner` products. The errors of the
+/// transpositions precede the rescale; those of the last one are multiplied by the secret.
+fn estimated_product(
+    evaluator: &Evaluator,
+    params: &Params,
+    x: &Ciphertext,
+    y: &Ciphertext,
+    product: Ciphertext,
+    level: Level,
+) -> Result<Ciphertext, CkksError> {
+    let transposition = params.transposition_variance(evaluator, level, params.degree())?;
+    let error = product.slot_error(transposition * (1.0 + params.noise_model().secret_norm()));
+    let (left, right, inner) = (x.estimate.clone().into_left_factor(), y.estimate.clone(), x.shape()[0]);
+    let estimate = left
+        .multiply(right)
+        .sum(Along::Rows, (inner, inner), 1)
+        .forgotten()
+        .mixed()
+        .with_error_of_products(error);
+    params.check_bound(estimate.magnitude, product.scale(), level)?;
+    evaluator.switched(params, product.estimated(|_| estimate), Operation::Multiply, level, 1.0)
 }
 
 /// Bytes of `polys` lists with one polynomial for each coefficient.
@@ -450,7 +456,7 @@ fn transposed(
     rank: usize,
     steps: &mut progress::Steps<'_>,
 ) -> Result<Vec<Polys<Eval>>, CkksError> {
-    transpose(rows, wanted, &mut |by, polys| {
+    transposition::transpose(rows, wanted, &mut |by, polys| {
         steps.begin()?;
         transposer.apply(by, polys, rank)
     })

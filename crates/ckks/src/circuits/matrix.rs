@@ -44,8 +44,8 @@ const WEIGHT_LIMIT_BITS: f64 = 51.0;
 ///
 /// // No key is needed for a product with known weights.
 /// let evaluator = Evaluator::new(&params);
-/// let weights = evaluator.encode_weights(1, 2, &[0.5, -1.0], &x)?;
-/// let product = evaluator.rescale(&evaluator.multiply_matrix(&weights, &x)?)?;
+/// let weights = Weights::encode(&evaluator, 1, 2, &[0.5, -1.0], &x)?;
+/// let product = evaluator.rescale(&weights.multiply(&evaluator, &x)?)?;
 /// let numbers = owner.decrypt(&product)?.into_real()?;
 /// assert!((numbers[0] + 2.5).abs() < 1e-4 && (numbers[1] + 3.0).abs() < 1e-4);
 /// # Ok::<(), CkksError>(())
@@ -216,14 +216,14 @@ impl Weights {
     }
 }
 
-impl Evaluator {
-    /// The scale of [`Evaluator::encode_weights`]; checks `x`, not the weights.
+impl Weights {
+    /// The scale of [`Weights::encode`]; checks `x`, not the weights.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if `x`'s scale leaves no bits for the
     /// weights.
-    pub fn weight_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
-        self.factor_scale_for(x, "a product with a real matrix")
+    pub fn scale_for(evaluator: &Evaluator, x: &Ciphertext) -> Result<f64, CkksError> {
+        evaluator.factor_scale_for(x, "a product with a real matrix")
     }
 
     /// Encodes `values` (`rows x inner`, row-major) for products with ciphertexts at the level and scale of
@@ -232,83 +232,17 @@ impl Evaluator {
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if `x`'s scale leaves no bits for the
     /// weights; those of [`Weights::new`].
-    pub fn encode_weights(
-        &self,
+    pub fn encode(
+        evaluator: &Evaluator,
         rows: usize,
         inner: usize,
         values: &[f64],
         x: &Ciphertext,
     ) -> Result<Weights, CkksError> {
-        let scale = self.weight_scale(x)?;
+        let scale = Weights::scale_for(evaluator, x)?;
         let weights = Weights::new(rows, inner, values, scale)?;
         check_factor(values.iter().fold(0.0, |largest, weight| weight.abs().max(largest)), scale, 1.0)?;
         Ok(weights)
-    }
-
-    /// `W @ x` computed inside a bootstrap, not rescaled; `None` unless this evaluator bootstraps
-    /// automatically, rows of `x` fill polynomials, no level is free, it has the keys, the product is in the
-    /// range of a bootstrap (the sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry
-    /// run, are at most 1), and this is predicted to be faster than the product of the bootstrapped array.
-    pub fn multiply_inside_bootstrap(
-        &self,
-        weights: (usize, usize, &[f64]),
-        x: &Ciphertext,
-    ) -> Result<Option<Ciphertext>, CkksError> {
-        self.check(x)?;
-        self.refresher()
-            .map_or(Ok(None), |refresher| refresher.product(&self.without_bootstrapping(), x, weights))
-    }
-
-    /// Refuses weights that the bootstrapped array could not be multiplied with.
-    /// Checks nothing if there is no bootstrap, because the product then fails early.
-    pub fn check_plain_matrix(
-        &self,
-        (rows, inner, values): (usize, usize, &[f64]),
-        x: &Ciphertext,
-    ) -> Result<(), CkksError> {
-        let Some((fresh, recorder)) = self.refreshed_symbol(x)? else { return Ok(()) };
-        recorder.multiply_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh).map(|_| ())
-    }
-
-    /// A symbol of `x` after the bootstrap that precedes a product, and its recorder; `None` if there is no
-    /// bootstrap.
-    fn refreshed_symbol(&self, x: &Ciphertext) -> Result<Option<(Ciphertext, Self)>, CkksError> {
-        self.check(x)?;
-        if !self.bootstraps() {
-            return Ok(None);
-        }
-        let recorder = self.recording_alike();
-        let symbol =
-            Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
-        let fresh =
-            recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
-        let rises = fresh.level() != x.level() && self.holds_all(&recorder.needs())?;
-        Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
-    }
-
-    /// How [`Evaluator::multiply_inside_bootstrap`] computes `W @ x`; `None` if it does not.
-    pub(crate) fn explain_inside_bootstrap(
-        &self,
-        weights: (usize, usize, &[f64]),
-        x: &Ciphertext,
-    ) -> Result<Option<String>, CkksError> {
-        self.refresher()
-            .map_or(Ok(None), |refresher| refresher.explained(&self.without_bootstrapping(), x, weights))
-    }
-
-    /// How a product that is not inside a bootstrap is computed: with the array, or with the bootstrapped
-    /// array if no level is free.
-    pub fn explain_refreshed_matrix(
-        &self,
-        (rows, inner, values): (usize, usize, &[f64]),
-        x: &Ciphertext,
-    ) -> Result<String, CkksError> {
-        let Some((fresh, recorder)) = self.refreshed_symbol(x)? else {
-            return self.explain_matrix(&self.encode_weights(rows, inner, values, x)?, x);
-        };
-        let (from, to, time) = (x.level(), fresh.level(), recorder.recorded().cost().nanoseconds / 1e6);
-        let text = recorder.explain_matrix(&recorder.encode_weights(rows, inner, values, &fresh)?, &fresh)?;
-        Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
     }
 
     /// `W @ x` for an encrypted matrix `x` of shape `(inner, columns)`; not rescaled. Rows that share a
@@ -325,14 +259,14 @@ impl Evaluator {
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`];
     /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] if numbers would wrap around;
     /// [`CkksError::SharedMask`] if rows share a mask and the keys to split it are missing.
-    pub fn multiply_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.params().check_related(x.params(), "the ciphertext")?;
+    pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.params().check_related(x.params(), "the ciphertext")?;
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
         }
         let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
-        if self.splits_masks_for(&x) {
-            x = Cow::Owned(self.split_mask(&x)?);
+        if splits_masks_for(evaluator, &x) {
+            x = Cow::Owned(evaluator.split_mask(&x)?);
         }
         if x.layout().axis == BodyAxis::Rows {
             return Err(CkksError::SharedMask {
@@ -343,11 +277,11 @@ impl Evaluator {
             });
         }
         if lanes > 1 {
-            x = Cow::Owned(self.to_mlwe(&x, x.params().rank() * lanes)?);
+            x = Cow::Owned(evaluator.to_mlwe(&x, x.params().rank() * lanes)?);
         }
         let x = &*x;
         let params = x.params();
-        let left = vec![weights.rows(), weights.inner()];
+        let left = vec![self.rows(), self.inner()];
         if x.shape().len() != 2 {
             let remedy = "the right operand is an encrypted matrix; take the inner products of a vector with the rows, or encrypt the vector in slots".to_owned();
             return Err(CkksError::Shape {
@@ -357,7 +291,7 @@ impl Evaluator {
                 remedy,
             });
         }
-        if x.shape()[0] != weights.inner() {
+        if x.shape()[0] != self.inner() {
             let remedy = format!("the left matrix needs {}", counted(x.shape()[0], "column"));
             return Err(CkksError::Shape {
                 operation: "a matrix product",
@@ -366,33 +300,28 @@ impl Evaluator {
                 remedy,
             });
         }
-        let scale = x.scale() * weights.scale;
+        let scale = x.scale() * self.scale;
         params.check_scale(scale, x.level())?;
-        let estimate = weights.estimate(x.estimate.clone());
+        let estimate = self.estimate(x.estimate.clone());
         params.check_bound(estimate.magnitude, scale, x.level())?;
         if x.bound().is_none() && !x.is_symbol() {
-            weights.check_row_sum(params, scale, x.level())?;
+            self.check_row_sum(params, scale, x.level())?;
         }
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
-            let shape = vec![weights.rows(), layout.columns];
-            x.with_all(
-                (params, shape),
-                Layout { rows: weights.rows(), ..layout },
-                bundles,
-                (x.level(), scale),
-            )
-            .estimated(|_| estimate)
+            let shape = vec![self.rows(), layout.columns];
+            x.with_all((params, shape), Layout { rows: self.rows(), ..layout }, bundles, (x.level(), scale))
+                .estimated(|_| estimate)
         };
         // One matrix product for each polynomial in a row's bundles: the factor's rows are the polynomials at
         // this position in all rows.
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
-            self.spend_once(x, || Ok(params.combination_cost(&weights.matrix, x.level(), polys)))?;
+            evaluator.spend_once(x, || Ok(params.combination_cost(&self.matrix, x.level(), polys)))?;
             return Ok(finish(Vec::new()));
         }
-        let words = weights.rows().saturating_mul(
+        let words = self.rows().saturating_mul(
             width * (params.rank() + layout.bodies) * params.degree() * params.chain().basis(x.level()).len(),
         );
         check_free(
@@ -400,51 +329,36 @@ impl Evaluator {
             words.saturating_mul(8),
             "multiply fewer rows of the matrix at a time",
         )?;
-        let mut steps = self.progress().steps(polys * params.chain().basis(x.level()).len());
+        let mut steps = evaluator.progress().steps(polys * params.chain().basis(x.level()).len());
         let mut next = || steps.begin().is_ok();
         // columns[j] holds the bundle at position j of each row, in order.
         let mut columns: Vec<std::vec::IntoIter<Bundle<Eval>>> = Vec::with_capacity(width);
         for place in 0..width {
             let inputs: Vec<&Bundle<Eval>> = x.bundles().iter().skip(place).step_by(width).collect();
-            let outputs = Bundle::combine_with_progress(&weights.matrix, &inputs, &mut next)?
+            let outputs = Bundle::combine_with_progress(&self.matrix, &inputs, &mut next)?
                 .ok_or(CkksError::Cancelled)?;
             columns.push(outputs.into_iter());
         }
         steps.finish()?;
-        let bundles = (0..weights.rows())
+        let bundles = (0..self.rows())
             .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())
             .collect();
         Ok(finish(bundles))
     }
 
-    /// Whether the rows of `x` share masks that can be split.
-    pub(super) fn splits_masks_for(&self, x: &Ciphertext) -> bool {
-        let (layout, count) = (x.layout(), x.secret().bodies());
-        if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
-            return false;
-        }
-        let out = |index| {
-            Operation::Switch(Switch::ChangeSecret {
-                from: SecretName::Body { count, index },
-                to: SecretName::Main,
-            })
-        };
-        x.is_symbol() || (0..count).all(|index| self.holds(x, out(index)))
-    }
-
-    /// How [`Evaluator::multiply_matrix`] computes `W @ x`: the preceding steps, and the predicted time, keys
+    /// How [`Weights::multiply`] computes `W @ x`: the preceding steps, and the predicted time, keys
     /// and precision, after a rescale if a level is left.
-    pub fn explain_matrix(&self, weights: &Weights, x: &Ciphertext) -> Result<String, CkksError> {
+    pub fn explain(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<String, CkksError> {
         let (params, layout) = (x.params(), x.layout());
-        let splits = self.splits_masks_for(x);
-        let recorder = Evaluator::recording(self.params());
+        let splits = splits_masks_for(evaluator, x);
+        let recorder = Evaluator::recording(evaluator.params());
         let symbol = Ciphertext::symbol_with(params, x.shape(), *layout, x.secret(), x.level(), x.scale())?;
         let symbol = recorder.take_symbol(symbol, Some(1.0))?;
         if layout.axis == BodyAxis::Rows && layout.bodies > 1 && !splits {
             // Returns the error of the product.
-            self.multiply_matrix(weights, x)?;
+            self.multiply(evaluator, x)?;
         }
-        let product = recorder.multiply_matrix(weights, &symbol)?;
+        let product = self.multiply(&recorder, &symbol)?;
         let product = if x.level().0 > 0 { recorder.rescale(&product)? } else { product };
         let steps = [
             splits
@@ -459,8 +373,8 @@ impl Evaluator {
         let columns = counted(layout.columns, "column");
         let mut lines = vec![format!(
             "{} x {} matrix times {columns}, exactly modulo each prime; {layout}",
-            weights.rows(),
-            weights.inner()
+            self.rows(),
+            self.inner()
         )];
         lines.extend(steps.into_iter().flatten());
         if lines.len() == 1 {
@@ -476,4 +390,90 @@ impl Evaluator {
         ));
         Ok(lines.join("\n"))
     }
+}
+
+/// `W @ x` computed inside a bootstrap, not rescaled; `None` unless this evaluator bootstraps
+/// automatically, rows of `x` fill polynomials, no level is free, it has the keys, the product is in the
+/// range of a bootstrap (the sums of magnitudes along rows of `W`, times 1 or a larger bound of a dry
+/// run, are at most 1), and this is predicted to be faster than the product of the bootstrapped array.
+pub fn multiply_inside_bootstrap(
+    evaluator: &Evaluator,
+    weights: (usize, usize, &[f64]),
+    x: &Ciphertext,
+) -> Result<Option<Ciphertext>, CkksError> {
+    evaluator.check(x)?;
+    evaluator
+        .refresher()
+        .map_or(Ok(None), |refresher| refresher.product(&evaluator.without_bootstrapping(), x, weights))
+}
+
+/// Refuses weights that the bootstrapped array could not be multiplied with.
+/// Checks nothing if there is no bootstrap, because the product then fails early.
+pub fn check_plain_matrix(
+    evaluator: &Evaluator,
+    (rows, inner, values): (usize, usize, &[f64]),
+    x: &Ciphertext,
+) -> Result<(), CkksError> {
+    let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else { return Ok(()) };
+    Weights::encode(&recorder, rows, inner, values, &fresh)?.multiply(&recorder, &fresh).map(|_| ())
+}
+
+/// A symbol of `x` after the bootstrap that precedes a product, and its recorder; `None` if there is no
+/// bootstrap.
+fn refreshed_symbol(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+) -> Result<Option<(Ciphertext, Evaluator)>, CkksError> {
+    evaluator.check(x)?;
+    if !evaluator.bootstraps() {
+        return Ok(None);
+    }
+    let recorder = evaluator.recording_alike();
+    let symbol =
+        Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
+    let fresh =
+        recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
+    let rises = fresh.level() != x.level() && evaluator.holds_all(&recorder.needs())?;
+    Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
+}
+
+/// How [`multiply_inside_bootstrap`] computes `W @ x`; `None` if it does not.
+pub(crate) fn explain_inside_bootstrap(
+    evaluator: &Evaluator,
+    weights: (usize, usize, &[f64]),
+    x: &Ciphertext,
+) -> Result<Option<String>, CkksError> {
+    evaluator
+        .refresher()
+        .map_or(Ok(None), |refresher| refresher.explained(&evaluator.without_bootstrapping(), x, weights))
+}
+
+/// How a product that is not inside a bootstrap is computed: with the array, or with the bootstrapped
+/// array if no level is free.
+pub fn explain_refreshed_matrix(
+    evaluator: &Evaluator,
+    (rows, inner, values): (usize, usize, &[f64]),
+    x: &Ciphertext,
+) -> Result<String, CkksError> {
+    let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else {
+        return Weights::encode(evaluator, rows, inner, values, x)?.explain(evaluator, x);
+    };
+    let (from, to, time) = (x.level(), fresh.level(), recorder.recorded().cost().nanoseconds / 1e6);
+    let text = Weights::encode(&recorder, rows, inner, values, &fresh)?.explain(&recorder, &fresh)?;
+    Ok(format!("the array is bootstrapped first, from level {from} to {to}: {time:.1} ms\n{text}"))
+}
+
+/// Whether the rows of `x` share masks that can be split.
+pub(super) fn splits_masks_for(evaluator: &Evaluator, x: &Ciphertext) -> bool {
+    let (layout, count) = (x.layout(), x.secret().bodies());
+    if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
+        return false;
+    }
+    let out = |index| {
+        Operation::Switch(Switch::ChangeSecret {
+            from: SecretName::Body { count, index },
+            to: SecretName::Main,
+        })
+    };
+    x.is_symbol() || (0..count).all(|index| evaluator.holds(x, out(index)))
 }

@@ -327,26 +327,26 @@ fn packed(evaluator: &Evaluator, x: &Ciphertext, method: &PackingMethod) -> Resu
     }
 }
 
-impl Evaluator {
+impl PackingPlan {
     /// The same array at rank 1 and the degree of equal dimension, packed by `plan`.
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for samples of another shape or secret than the plan's;
     /// [`CkksError::WrongParams`]; the errors of [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
-    pub fn pack_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
-        plan.check(x)?;
-        packed(self, x, &plan.chosen.method)
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        packed(evaluator, x, &self.chosen.method)
     }
 
-    /// [`Evaluator::pack_by`] for rows of one polynomial each: [`Evaluator::pack_rows`].
+    /// [`PackingPlan::run`] for rows of one polynomial each: [`Evaluator::pack_rows`].
     ///
     /// # Errors
     /// [`CkksError::Conversion`] for a plan of the row method, which packs numbers instead of rows; the
-    /// errors of [`Evaluator::pack_by`] and [`Evaluator::pack_rows`].
-    pub fn pack_rows_by(&self, x: &Ciphertext, plan: &PackingPlan) -> Result<Ciphertext, CkksError> {
-        plan.check(x)?;
-        match &plan.chosen.method {
-            PackingMethod::Midpoints(ranks) => self.pack_rows(x, ranks),
+    /// errors of [`PackingPlan::run`] and [`Evaluator::pack_rows`].
+    pub fn run_on_rows(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.check(x)?;
+        match &self.chosen.method {
+            PackingMethod::Midpoints(ranks) => evaluator.pack_rows(x, ranks),
             PackingMethod::Rows => {
                 let reason = "the method \"rows\" spreads the numbers of a row: make a plan with the method \"column\"".to_owned();
                 Err(CkksError::Conversion { operation: "packing of rows", reason })
@@ -410,24 +410,22 @@ pub(super) fn members_in(members: &Members, count: usize) -> Members {
     members.iter().flat_map(|members| (0..count).map(move |p| part(members, p))).collect()
 }
 
-impl Evaluator {
-    /// Runs the stages after the first. The result of the first is `x`, and `placed` holds the samples of
-    /// each of its polynomials.
-    pub(super) fn pack_onwards(
-        &self,
-        x: Ciphertext,
-        stages: &[Stage],
-        result: &Packed,
-        placed: &Members,
-    ) -> Result<Ciphertext, CkksError> {
-        stages.iter().try_fold(x, |x, stage| {
-            let count = stage.params.degree() / x.params().degree();
-            // Polynomials without samples are zero and are omitted.
-            let filled = |poly: usize| placed[poly].iter().any(Option::is_some).then_some(poly);
-            let members: Members = (0..placed.len() / count)
-                .map(|index| (index * count..(index + 1) * count).map(filled).collect())
-                .collect();
-            self.pack_as(&x, &stage.steps, &stage.leaves(result, members.len())?, members)
-        })
-    }
+/// Runs the stages after the first. The result of the first is `x`, and `placed` holds the samples of
+/// each of its polynomials.
+pub(super) fn pack_onwards(
+    evaluator: &Evaluator,
+    x: Ciphertext,
+    stages: &[Stage],
+    result: &Packed,
+    placed: &Members,
+) -> Result<Ciphertext, CkksError> {
+    stages.iter().try_fold(x, |x, stage| {
+        let count = stage.params.degree() / x.params().degree();
+        // Polynomials without samples are zero and are omitted.
+        let filled = |poly: usize| placed[poly].iter().any(Option::is_some).then_some(poly);
+        let members: Members = (0..placed.len() / count)
+            .map(|index| (index * count..(index + 1) * count).map(filled).collect())
+            .collect();
+        evaluator.pack_as(&x, &stage.steps, &stage.leaves(result, members.len())?, members)
+    })
 }

@@ -64,7 +64,7 @@ pub struct ScheduleRow {
 /// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&schedule.needs()?)?);
 /// let mut x = evaluator.drop_to_level(&owner.encrypt(&[0.9])?, Level(3))?;
 /// while x.level() > Level(0) {
-///     x = evaluator.follow(&x, &schedule)?;
+///     x = schedule.run(&evaluator, &x)?;
 ///     x = evaluator.multiply_rescale(&x, &x)?;
 /// }
 /// assert!((owner.decrypt(&x)?.into_real()?[0] - 0.9f64.powi(8)).abs() < 1e-4);
@@ -209,7 +209,7 @@ impl RankSchedule {
             Ciphertext::symbol(&self.params, &[1], Encoding::Slots, false, top, self.params.scale(top))?;
         for row in &self.rows {
             x = evaluator.drop_to_level(&x, Level(row.level))?;
-            x = evaluator.follow(&x, self)?;
+            x = self.run(&evaluator, &x)?;
             // At the lowest levels the modulus may have no room for a product.
             if self.params.product_scale(x.level).is_some() {
                 evaluator.multiply(&x, &x)?;
@@ -224,10 +224,10 @@ impl RankSchedule {
     }
 }
 
-impl Evaluator {
+impl RankSchedule {
     /// `x`, reduced to the rank of `schedule` at the level of `x` if that rank is lower.
-    pub fn follow(&self, x: &Ciphertext, schedule: &RankSchedule) -> Result<Ciphertext, CkksError> {
-        self.to_rank(x, schedule.rank_at(x.level).min(x.params.rank()))
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.to_rank(x, self.rank_at(x.level).min(x.params.rank()))
     }
 }
 

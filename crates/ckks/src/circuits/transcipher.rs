@@ -2,8 +2,8 @@
 //! is computed before the messages arrive.
 //!
 //! ```text
-//! offline    Evaluator::prepare_samples       masks of a range of counters, expanded from the client's seed and packed
-//! online     Evaluator::bootstrap_prepared    bodies added, half a bootstrap
+//! offline    SamplesPlan::prepare       masks of a range of counters, expanded from the client's seed and packed
+//! online     SamplesPlan::run_prepared    bodies added, half a bootstrap
 //! ```
 //!
 //! Packing is linear in masks and bodies, and moves bodies without changing them, so the bodies can be added
@@ -94,31 +94,31 @@ impl PreparedSamples {
     }
 }
 
-impl Evaluator {
+impl SamplesPlan {
     /// The offline phase for the samples of these counters.
-    pub fn prepare_samples(
+    pub fn prepare(
         &self,
+        evaluator: &Evaluator,
         receiver: &Receiver,
         counters: Range<u64>,
-        plan: &SamplesPlan,
     ) -> Result<PreparedSamples, CkksError> {
-        let packed = self.pack_samples(&receiver.masks(counters.clone())?, plan)?;
-        Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, plan.pairs()))
+        let packed = self.pack(evaluator, &receiver.masks(counters.clone())?)?;
+        Ok(PreparedSamples::from_parts(packed, receiver.client_id(), counters, self.pairs()))
     }
 
     /// The online phase: the numbers of the messages, which must have the counters of `prepared` in any
-    /// order, as by [`Evaluator::bootstrap_samples`]. After an error the masks can still be used.
+    /// order, as by [`SamplesPlan::run`]. After an error the masks can still be used.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for masks of another client or used masks, for bytes that are not a message,
     /// and for counters that are missing, outside of the range, or duplicate; [`CkksError::Conversion`] for
     /// another plan than that of the masks; missing keys.
-    pub fn bootstrap_prepared(
+    pub fn run_prepared(
         &self,
+        evaluator: &Evaluator,
         prepared: &mut PreparedSamples,
         receiver: &Receiver,
         messages: &[&[u8]],
-        plan: &SamplesPlan,
     ) -> Result<Ciphertext, CkksError> {
         let refuse = |value: &str, remedy: &str| {
             Err(CkksError::OutOfRange { what: OPERATION, value: value.to_owned(), remedy: remedy.to_owned() })
@@ -126,16 +126,16 @@ impl Evaluator {
         let Some(packed) = &prepared.packed else {
             return refuse("those of messages that are there already", "prepare masks for the next counters");
         };
-        self.check(packed)?;
+        evaluator.check(packed)?;
         if prepared.client != receiver.client_id() {
             return refuse("those of another client", "give the masks that were prepared for this client");
         }
         let bodies = receiver.bodies(messages, &prepared.counters)?;
-        let (target, degree) = (plan.half_bootstrap().params(), plan.samples().degree());
-        let (layout, members) = plan.placed(bodies.len())?;
+        let (target, degree) = (self.half_bootstrap().params(), self.samples().degree());
+        let (layout, members) = self.placed(bodies.len())?;
         packed.params().check_same(target, OPERATION)?;
-        let same = packed.layout() == &layout && prepared.pairs == plan.pairs();
-        if !same || receiver.params().shape() != plan.samples().shape() {
+        let same = packed.layout() == &layout && prepared.pairs == self.pairs();
+        if !same || receiver.params().shape() != self.samples().shape() {
             let reason = "they were prepared with another plan: give that one".to_owned();
             return Err(CkksError::Conversion { operation: OPERATION, reason });
         }
@@ -158,7 +158,7 @@ impl Evaluator {
             };
             bundle.add_assign(&Bundle::from_words(ring, &basis, Rank(1), &fill)?.into_eval())?;
         }
-        let fresh = self.raise_samples(&packed, bodies.len(), plan)?;
+        let fresh = self.raise(evaluator, &packed, bodies.len())?;
         prepared.packed = None;
         Ok(fresh)
     }

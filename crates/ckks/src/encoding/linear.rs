@@ -31,7 +31,7 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 /// let owner = SecretKey::generate(&params)?;
 /// let plan = swap_and_halve.plan(&params, params.max_level())?;
 /// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&plan.needs()?)?);
-/// let y = evaluator.run_linear(&owner.encrypt(&[3.0, 4.0])?, &plan)?;
+/// let y = plan.run(&evaluator, &owner.encrypt(&[3.0, 4.0])?)?;
 /// let numbers = owner.decrypt(&y)?.into_real()?;
 /// assert!((numbers[0] - 4.0).abs() < 1e-5 && (numbers[1] - 1.5).abs() < 1e-5);
 /// # Ok::<(), CkksError>(())

@@ -8,8 +8,9 @@ use rustfft::num_complex::Complex64;
 
 use super::{EncryptedArray, PlainArray};
 use crate::arrays::Ciphertext;
+use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::LinearTransform;
-use crate::circuits::matrix::Weights;
+use crate::circuits::matrix::{self, Weights};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -77,7 +78,8 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Shape`]; [`CkksError::NotFinite`]; [`CkksError::LevelTooLow`]; those of
-    /// [`Evaluator::multiply_matrix`], [`Evaluator::mambo`] and of reading the weights.
+    /// [`Weights::multiply`], [`MamboMatrix::multiply`](crate::circuits::mambo::MamboMatrix::multiply) and of
+    /// reading the weights.
     pub fn left_multiply(
         &self,
         weights: &dyn PlainMatrix,
@@ -96,11 +98,12 @@ impl EncryptedArray {
             } else {
                 if self.made.fresh.get().is_none() {
                     let settled = self.settled()?;
-                    let fused = evaluator.multiply_inside_bootstrap(all, &settled);
+                    let fused = matrix::multiply_inside_bootstrap(evaluator, all, &settled);
                     if let Some(product) = fused.map_err(|error| placed(error, 0, shape))? {
                         return self.beside(product);
                     }
-                    evaluator.check_plain_matrix(all, &settled).map_err(|error| placed(error, 0, shape))?;
+                    matrix::check_plain_matrix(evaluator, all, &settled)
+                        .map_err(|error| placed(error, 0, shape))?;
                 }
                 self.factor_by(evaluator)?
             };
@@ -117,8 +120,7 @@ impl EncryptedArray {
             // The weights of the first block are checked before a bootstrap.
             let values = weights.rows(blocks[0].clone())?;
             let settled = self.settled()?;
-            evaluator
-                .check_plain_matrix((blocks[0].len(), shape.1, &values), &settled)
+            matrix::check_plain_matrix(evaluator, (blocks[0].len(), shape.1, &values), &settled)
                 .map_err(|error| placed(error, 0, shape))?;
             self.factor_by(evaluator)?
         };
@@ -143,17 +145,21 @@ impl EncryptedArray {
         let all = (shape.0, shape.1, &*values);
         let evaluator = &self.evaluator;
         let explained = if self.made.fresh.get().is_some() {
-            evaluator.without_bootstrapping().explain_refreshed_matrix(all, &*self.factor_by(evaluator)?)
+            matrix::explain_refreshed_matrix(
+                &evaluator.without_bootstrapping(),
+                all,
+                &*self.factor_by(evaluator)?,
+            )
         } else {
             let settled = self.settled()?;
             // A matrix that is read some rows at a time is multiplied with the array as it is, or
             // bootstrapped.
             let inside = if row_blocks(shape).len() < 2 {
-                evaluator.explain_inside_bootstrap(all, &settled)?
+                matrix::explain_inside_bootstrap(evaluator, all, &settled)?
             } else {
                 None
             };
-            inside.map_or_else(|| evaluator.explain_refreshed_matrix(all, &settled), Ok)
+            inside.map_or_else(|| matrix::explain_refreshed_matrix(evaluator, all, &settled), Ok)
         };
         explained.map_err(|error| placed(error, 0, shape))
     }
@@ -163,7 +169,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless the matrix has two axes, one as long as a row; [`CkksError::MissingKeys`],
-    /// [`CkksError::MissingKey`]; those of [`Evaluator::evaluate_linear`].
+    /// [`CkksError::MissingKey`]; those of [`LinearTransform::apply`].
     pub fn map_rows(&self, matrix: &PlainArray, row_first: bool) -> Result<Self, CkksError> {
         let [rows, columns] = matrix.shape[..] else {
             let remedy = "the plain operand is a matrix of two axes".to_owned();
@@ -180,13 +186,14 @@ impl EncryptedArray {
         } else {
             LinearTransform::from_matrix(&matrix.values, rows, columns)?
         };
-        self.map_settled(|evaluator, x| evaluator.evaluate_linear(x, &transform))
+        self.map_settled(|evaluator, x| transform.apply(evaluator, x))
     }
 
     /// `self @ other` for encrypted matrices: the rows of this one are transposed first, by key switching.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; those of [`Evaluator::transposed`] and [`Evaluator::multiply_transposed`].
+    /// [`CkksError::Shape`]; those of [`transpose`](crate::circuits::encrypted_matrix::transpose) and
+    /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
     pub fn matmul(&self, other: &Self) -> Result<Self, CkksError> {
         self.encrypted_product(other, false)
     }
@@ -194,7 +201,8 @@ impl EncryptedArray {
     /// `self.T @ other` for encrypted matrices.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; those of [`Evaluator::multiply_transposed`].
+    /// [`CkksError::Shape`]; those of
+    /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
     pub fn transposed_matmul(&self, other: &Self) -> Result<Self, CkksError> {
         self.encrypted_product(other, true)
     }
@@ -219,18 +227,22 @@ impl EncryptedArray {
             return Err(CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right: own.to_vec(), remedy });
         }
         holder.beside(if by_columns {
-            evaluator.multiply_transposed(&left, &right)?
+            encrypted_matrix::multiply_transposed(evaluator, &left, &right)?
         } else {
-            evaluator.multiply_transposed(&evaluator.transposed(&left)?, &right)?
+            encrypted_matrix::multiply_transposed(
+                evaluator,
+                &encrypted_matrix::transpose(evaluator, &left)?,
+                &right,
+            )?
         })
     }
 
     /// The transposed matrix, by key switching.
     ///
     /// # Errors
-    /// Those of [`Evaluator::transposed`].
+    /// Those of [`transpose`](crate::circuits::encrypted_matrix::transpose).
     pub fn transposed(&self) -> Result<Self, CkksError> {
-        self.map_settled(Evaluator::transposed)
+        self.map_settled(encrypted_matrix::transpose)
     }
 }
 
@@ -256,7 +268,7 @@ fn times_rows(
     }
     let weights = match weight_scale {
         Some(scale) => Weights::new(rows, inner, values, scale),
-        None => evaluator.encode_weights(rows, inner, values, data),
+        None => Weights::encode(evaluator, rows, inner, values, data),
     };
-    evaluator.multiply_matrix(&weights.map_err(|error| placed(error, first, whole))?, data)
+    weights.map_err(|error| placed(error, first, whole))?.multiply(evaluator, data)
 }

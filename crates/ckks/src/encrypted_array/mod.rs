@@ -302,14 +302,14 @@ impl EncryptedArray {
     /// takes, or a choice.
     ///
     /// # Errors
-    /// Those of [`Evaluator::convert`] and its plan.
+    /// Those of [`ConversionPlan::run`](crate::circuits::conversion::ConversionPlan::run) and its plan.
     pub fn converted(&self, to: Encoding, levels: Option<usize>) -> Result<Self, CkksError> {
         if self.data.encoding() == to {
             return Ok(self.clone());
         }
         let data = self.settled()?;
         let plan = self.conversions.plan(&data, levels)?;
-        self.beside(self.evaluator.convert(&data, &plan)?)
+        self.beside(plan.run(&self.evaluator, &data)?)
     }
 
     /// This array converted to slots, for an operation that is defined there alone, with the keys of
@@ -322,9 +322,7 @@ impl EncryptedArray {
         }
         let data = self.settled_by(evaluator)?;
         match self.conversions.plan(&data, None) {
-            Ok(plan) if plan.has_keys_in(evaluator) => {
-                holder.beside(evaluator.convert(&data, &plan)?).map(Some)
-            }
+            Ok(plan) if plan.has_keys_in(evaluator) => holder.beside(plan.run(evaluator, &data)?).map(Some),
             Err(error) if error.kind() == crate::error::ErrorKind::Level => Err(error),
             _ => Ok(None),
         }
@@ -341,32 +339,15 @@ impl EncryptedArray {
     /// The array at a high level, bootstrapped by `plan`, or else by one for its slots and numbers.
     ///
     /// # Errors
-    /// Those of [`Evaluator::bootstrap`] and [`BootstrapPlan::with_options`].
+    /// Those of [`BootstrapPlan::run`] and [`BootstrapPlan::with_options`].
     pub fn bootstrap(&self, plan: Option<&BootstrapPlan>) -> Result<Self, CkksError> {
         let x = self.settled()?;
         // Several polynomials of real numbers share bootstraps of complex ones.
         let real = !x.is_complex() && x.layout().bundles() == 1;
         self.beside(match plan {
-            Some(plan) => self.evaluator.bootstrap(&x, plan)?,
-            None => self.evaluator.bootstrap(&x, &plan_of(&x, real)?)?,
+            Some(plan) => plan.run(&self.evaluator, &x)?,
+            None => plan_of(&x, real)?.run(&self.evaluator, &x)?,
         })
-    }
-
-    /// Two arrays of real numbers, bootstrapped as one of complex numbers.
-    ///
-    /// # Errors
-    /// Those of [`Evaluator::bootstrap_pair`] and [`BootstrapPlan::with_options`].
-    pub fn bootstrap_pair(
-        &self,
-        other: &Self,
-        plan: Option<&BootstrapPlan>,
-    ) -> Result<(Self, Self), CkksError> {
-        let (x, y) = (self.settled()?, other.settled_by(&self.evaluator)?);
-        let (fresh, beside) = match plan {
-            Some(plan) => self.evaluator.bootstrap_pair(&x, &y, plan)?,
-            None => self.evaluator.bootstrap_pair(&x, &y, &plan_of(&x, false)?)?,
-        };
-        Ok((self.beside(fresh)?, self.beside(beside)?))
     }
 
     /// The array among `parts` whose keys an operation on all of them uses; `operation` in errors.

@@ -236,23 +236,23 @@ impl EncryptedArray {
         self.in_slots()?.map_factor(Evaluator::imaginary_part)
     }
 
-    /// A polynomial of every entry, at the level that [`Evaluator::evaluate_polynomial`] chooses.
+    /// A polynomial of every entry, at the level that [`Polynomial::apply`] chooses.
     ///
     /// # Errors
-    /// Those of [`Evaluator::evaluate_polynomial`].
+    /// Those of [`Polynomial::apply`].
     pub fn polynomial(&self, polynomial: &Polynomial) -> Result<Self, CkksError> {
-        self.in_slots()?.cleared()?.map_settled(|evaluator, x| evaluator.evaluate_polynomial(x, polynomial))
+        self.in_slots()?.cleared()?.map_settled(|evaluator, x| polynomial.apply(evaluator, x))
     }
 
     /// A polynomial of every entry by a plan.
     ///
     /// # Errors
-    /// Those of [`Evaluator::run_polynomial`].
+    /// Those of [`PolynomialPlan::run`].
     pub fn planned_polynomial(&self, plan: &PolynomialPlan) -> Result<Self, CkksError> {
         // What is behind the numbers may be outside of the domain. A product clears it if a level is left.
         let cleared =
             if self.settled()?.level() > plan.input_level() { self.cleared()? } else { self.clone() };
-        cleared.map_settled(|evaluator, x| evaluator.run_polynomial(x, plan))
+        cleared.map_settled(|evaluator, x| plan.run(evaluator, x))
     }
 
     /// Whether several rows share a polynomial in slots.

@@ -527,7 +527,7 @@ impl Inbox {
     }
 
     /// [`Inbox::take`] of clients whose samples may have different secrets: an array for each secret, for
-    /// [`Evaluator::bootstrap_samples_of`](crate::Evaluator::bootstrap_samples_of).
+    /// [`SamplesPlan::run_on`](crate::circuits::samples::SamplesPlan::run_on).
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
         self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
     }

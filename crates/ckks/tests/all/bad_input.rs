@@ -83,22 +83,17 @@ fn shapes_that_do_not_match_are_refused() {
         "6 values"
     );
     assert_refused!(ev.multiply_plain(&vector, &real(&ramp(7))), CkksError::Shape { .. }, "[6]", "[7]");
-    let weights = ev.encode_weights(2, 3, &ramp(6), &matrix).expect("weights");
+    let weights = Weights::encode(&ev, 2, 3, &ramp(6), &matrix).expect("weights");
+    assert_refused!(weights.multiply(&ev, &matrix), CkksError::Shape { .. }, "[2, 3]", "needs 2 columns");
+    assert_refused!(weights.multiply(&ev, &vector), CkksError::Shape { .. }, "[6]", "inner products");
     assert_refused!(
-        ev.multiply_matrix(&weights, &matrix),
-        CkksError::Shape { .. },
-        "[2, 3]",
-        "needs 2 columns"
-    );
-    assert_refused!(ev.multiply_matrix(&weights, &vector), CkksError::Shape { .. }, "[6]", "inner products");
-    assert_refused!(
-        ev.encode_weights(2, 3, &ramp(5), &matrix),
+        Weights::encode(&ev, 2, 3, &ramp(5), &matrix),
         CkksError::Shape { .. },
         "[2, 3]",
         "[5]",
         "rows * columns"
     );
-    assert_refused!(ev.encode_weights(usize::MAX, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[5]");
+    assert_refused!(Weights::encode(&ev, usize::MAX, 3, &ramp(5), &matrix), CkksError::Shape { .. }, "[5]");
 }
 
 #[test]
@@ -135,7 +130,7 @@ fn numbers_that_are_not_finite_are_refused_with_their_index() {
         );
         assert_refused!(ev.multiply_scalar(&vector, bad), CkksError::NotFinite { index: 0, .. }, "finite");
         assert_refused!(
-            ev.encode_weights(50, 2, &data, &matrix),
+            Weights::encode(&ev, 50, 2, &data, &matrix),
             CkksError::NotFinite { index: 77, .. },
             &text
         );
@@ -237,8 +232,8 @@ fn messages_that_outgrow_their_modulus_are_refused_at_decryption() {
         EncryptOptions { level: Some(Level(1)), ..COEFFICIENTS },
     )
     .expect("fits");
-    let weights = ev.encode_weights(2, 64, &[2000.0; 128], &data).expect("weights");
-    let product = ev.rescale(&ev.multiply_matrix(&weights, &data).expect("product")).expect("rescale");
+    let weights = Weights::encode(&ev, 2, 64, &[2000.0; 128], &data).expect("weights");
+    let product = ev.rescale(&weights.multiply(&ev, &data).expect("product")).expect("rescale");
     assert_refused!(sk.decrypt(&product), CkksError::Overflow { .. }, "scale the data or the weights down");
     // Repeated growth at the top, past all primes: uniform residues.
     let mut grown = encrypt(&sk, &ramp(20));
@@ -270,8 +265,8 @@ fn empty_arrays_are_refused() {
         );
     }
     let matrix = try_encrypt(&sk, &real(&ramp(6)), &[2, 3], COEFFICIENTS).expect("matrix");
-    assert_refused!(ev.encode_weights(0, 2, &[], &matrix), CkksError::Empty { .. }, "[0, 2]");
-    assert_refused!(ev.encode_weights(2, 0, &[], &matrix), CkksError::Empty { .. }, "[2, 0]");
+    assert_refused!(Weights::encode(&ev, 0, 2, &[], &matrix), CkksError::Empty { .. }, "[0, 2]");
+    assert_refused!(Weights::encode(&ev, 2, 0, &[], &matrix), CkksError::Empty { .. }, "[2, 0]");
     // Sizes that overflow are refused before anything is allocated.
     for shape in [&[usize::MAX][..], &[usize::MAX, 2], &[1 << 40, 1 << 40]] {
         assert_refused!(
@@ -343,7 +338,7 @@ fn levels_too_low_or_out_of_range_are_refused() {
         2,
     );
     assert_refused!(
-        ev.encode_weights(2, 2, &ramp(4), &matrix),
+        Weights::encode(&ev, 2, 2, &ramp(4), &matrix),
         CkksError::LevelTooLow { .. },
         "product with a real matrix",
         "level 1"
@@ -400,7 +395,7 @@ fn objects_of_other_parameters_are_refused() {
         ev.multiply_plain(&foreign, &real(&ramp(4))),
         ev.multiply_scalar(&foreign, 2.0),
         ev.drop_to_level(&foreign, Level(0)),
-        ev.multiply_matrix(&weights, &matrix),
+        weights.multiply(&ev, &matrix),
     ];
     let [found, expected] = [&there, &here]
         .map(|params| params.digest()[..4].iter().map(|byte| format!("{byte:02x}")).collect::<String>());
@@ -856,12 +851,12 @@ fn weights_that_cannot_be_scaled_are_refused() {
     let (_, sk, ev) = setup("insecure_tiny", &KeyNeeds::new());
     let matrix = try_encrypt(&sk, &real(&ramp(6)), &[2, 3], COEFFICIENTS).expect("matrix");
     assert_refused!(
-        ev.encode_weights(1, 2, &[1.0, 1e6], &matrix),
+        Weights::encode(&ev, 1, 2, &[1.0, 1e6], &matrix),
         CkksError::OutOfRange { .. },
         "largest weight is 1e6",
         "scale the matrix down"
     );
-    assert!(ev.encode_weights(1, 2, &[1.0, 2000.0], &matrix).is_ok());
+    assert!(Weights::encode(&ev, 1, 2, &[1.0, 2000.0], &matrix).is_ok());
     for scale in [0.0, -1.0, 0.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         assert!(Weights::new(1, 1, &[1.0], scale).is_err(), "scale {scale}");
     }
@@ -954,7 +949,7 @@ fn factors_that_the_scale_leaves_no_bits_are_refused() {
         "scale 2^80.0",
         "rescale it first"
     );
-    assert_refused!(ev.encode_weights(1, 1, &[0.3], &product), CkksError::OutOfRange { .. }, "rescale");
+    assert_refused!(Weights::encode(&ev, 1, 1, &[0.3], &product), CkksError::OutOfRange { .. }, "rescale");
     assert!(ev.multiply_integer(&product, 3).is_ok());
     // Factors that rounding would lose, where they are not zero.
     assert_refused!(
@@ -966,12 +961,12 @@ fn factors_that_the_scale_leaves_no_bits_are_refused() {
     );
     assert_refused!(ev.multiply_plain(&ct, &real(&[1e-9; 8])), CkksError::FactorTooSmall { .. }, "1e-9");
     assert_refused!(
-        ev.encode_weights(1, 1, &[-1e-10], &ct),
+        Weights::encode(&ev, 1, 1, &[-1e-10], &ct),
         CkksError::FactorTooSmall { .. },
         "weight_scale"
     );
     assert!(ev.multiply_scalar(&ct, 0.0).is_ok() && ev.multiply_plain(&ct, &real(&[0.0; 8])).is_ok());
-    assert!(ev.encode_weights(1, 1, &[0.0], &ct).is_ok() && ev.multiply_scalar(&ct, 1e-8).is_ok());
+    assert!(Weights::encode(&ev, 1, 1, &[0.0], &ct).is_ok() && ev.multiply_scalar(&ct, 1e-8).is_ok());
     let rescaled = ev.rescale(&product).expect("rescale");
     assert!(
         ev.multiply_scalar(&rescaled, 0.3).is_ok() && ev.multiply_plain(&rescaled, &real(&ramp(8))).is_ok()
@@ -1049,7 +1044,7 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
     let pk = sk.public_key().expect("public key");
     let data = real(&ramp(4 * 70));
     let ct = try_encrypt(&sk, &data, &[4, 70], COEFFICIENTS).expect("encrypt");
-    let weights = ev.encode_weights(2, 4, &ramp(8), &ct).expect("weights");
+    let weights = Weights::encode(&ev, 2, 4, &ramp(8), &ct).expect("weights");
     let needs =
         KeyNeeds::new().relinearise(KeyLevel::Top).conjugate(KeyLevel::Top).rotations([1, 2], KeyLevel::Top);
     let bundles = ct.bundles().len();
@@ -1070,11 +1065,7 @@ fn stopping_at_any_step_is_cancelled_and_nothing_else() {
         ("decrypt", bundles, Box::new(|p| of_owner(p).decrypt(&ct).map(drop))),
         ("share", bundles, Box::new(|p| of_owner(p).decrypt_to_share(&ct, 8, HonestEvaluator).map(drop))),
         ("keys", 4, Box::new(|p| of_owner(p).evaluation_keys(&needs).map(drop))),
-        (
-            "matrix",
-            products,
-            Box::new(|p| ev.clone().with_progress(p).multiply_matrix(&weights, &ct).map(drop)),
-        ),
+        ("matrix", products, Box::new(|p| weights.multiply(&ev.clone().with_progress(p), &ct).map(drop))),
     ];
     for (name, steps, work) in works {
         for stop in 0..steps {

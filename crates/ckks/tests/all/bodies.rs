@@ -275,9 +275,8 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                     10,
                 );
                 let weights = noise(rows * inner, 6);
-                let prepared = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
-                let product =
-                    ev.multiply_matrix(&prepared, &x).and_then(|z| ev.rescale(&z)).expect("product");
+                let prepared = Weights::encode(&ev, rows, inner, &weights, &x).expect("weights");
+                let product = prepared.multiply(&ev, &x).and_then(|z| ev.rescale(&z)).expect("product");
                 assert_eq!(
                     (product.shape(), product.layout().rows, product.secret()),
                     (&[rows, columns][..], rows, SecretName::Bodies(bodies))
@@ -298,11 +297,11 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                     options(encoding, bodies, BodyAxis::Rows),
                     10,
                 );
-                let result = ev.multiply_matrix(&prepared, &across);
+                let result = prepared.multiply(&ev, &across);
                 if bodies == 1 {
                     assert_eq!(
                         result.expect("one body").bundles().len(),
-                        ev.multiply_matrix(&prepared, &x).expect("product").bundles().len()
+                        prepared.multiply(&ev, &x).expect("product").bundles().len()
                     );
                 } else {
                     assert_refused!(
@@ -326,8 +325,9 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
         options(Encoding::Coefficients, 2, BodyAxis::Chunks),
         1,
     );
-    let sum = Evaluator::new(&params)
-        .multiply_matrix(&Weights::new(1, 2, &[1.0, 1.0], 1.0).expect("weights"), &x)
+    let sum = Weights::new(1, 2, &[1.0, 1.0], 1.0)
+        .expect("weights")
+        .multiply(&Evaluator::new(&params), &x)
         .expect("sum");
     assert_eq!((sum.bundles().len(), sum.bundles()[0].body_count()), (1, 2));
     assert_close(
@@ -510,7 +510,7 @@ fn products_after_splitting_the_mask_match_the_clear_ones() {
         let polynomial =
             Polynomial::new(vec![1.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
         assert_refused!(
-            ev.evaluate_polynomial(&x, &polynomial),
+            polynomial.apply(&ev, &x),
             CkksError::SecretWithoutKeys { .. },
             "bodies:3",
             "split_mask"

@@ -55,7 +55,7 @@ fn slots_to_coefficients_leaves_the_numbers_in_coefficients() {
     let x = complex(params.slot_count(), 2);
     let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 1);
-    let y = ev.slots_to_coefficients(&ct, &plan).expect("coefficients");
+    let y = plan.slots_to_coefficients(&ev, &ct).expect("coefficients");
     assert_eq!(
         (y.level(), y.encoding(), y.layout().order, y.is_complex()),
         (Level(0), Encoding::Coefficients, Order::BitReversed, true)
@@ -107,7 +107,7 @@ fn dry_runs_bound_the_error_behind_a_bootstrap() {
     for magnitude in [0.5, 1.0] {
         let ev = Evaluator::recording(&params);
         let x = ev.symbol(&[512], Encoding::Slots, plan.input_level(), magnitude).expect("symbol");
-        let y = ev.bootstrap(&x, &plan).expect("dry run");
+        let y = plan.run(&ev, &x).expect("dry run");
         let (own, rms) = (x.error_rms().expect("known"), y.error_rms().expect("known"));
         let predicted = plan.predicted_error().expect("prediction").deviation();
         // The prediction is for numbers up to 1: the error of the approximation follows from the number.
@@ -124,9 +124,9 @@ fn dry_runs_bound_the_error_behind_a_bootstrap() {
     // they are refused.
     let ev = Evaluator::recording(&params);
     let x = ev.symbol(&[512], Encoding::Slots, plan.input_level(), 1.5).expect("symbol");
-    assert!(matches!(ev.bootstrap(&x, &plan), Err(CkksError::BeyondRange { .. })));
+    assert!(matches!(plan.run(&ev, &x), Err(CkksError::BeyondRange { .. })));
     let x = ev.symbol(&[512], Encoding::Slots, Level(plan.input_level().0 + 1), 6.0).expect("symbol");
-    let y = ev.bootstrap(&x, &plan).expect("dry run");
+    let y = plan.run(&ev, &x).expect("dry run");
     assert!((y.bound().expect("known") / 6.0 - 1.0).abs() < 1e-9);
 }
 
@@ -150,7 +150,7 @@ fn missing_keys_are_listed_before_the_work() {
         .iter()
         .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
     let (progress, seen) = recorded();
-    let error = evaluator(&sk, &most).with_progress(progress).bootstrap(&ct, &plan);
+    let error = plan.run(&evaluator(&sk, &most).with_progress(progress), &ct);
     let stages = seen.lock().expect("no panic").len();
     let Err(CkksError::MissingKeys { count, bytes, names, .. }) = error else { panic!("{error:?}") };
     let missing = late
@@ -162,7 +162,7 @@ fn missing_keys_are_listed_before_the_work() {
     let rotations = late
         .iter()
         .fold(KeyNeeds::new(), |needs, &(operation, key_level)| needs.operation(operation, key_level));
-    let error = evaluator(&sk, &rotations).bootstrap(&ct, &plan);
+    let error = plan.run(&evaluator(&sk, &rotations), &ct);
     assert!(
         matches!(&error, Err(CkksError::MissingKeys { names, .. }) if names.contains("more")),
         "{error:?}"
@@ -221,7 +221,7 @@ fn bootstraps_fail_at_the_predicted_rate() {
         EncryptOptions { encoding: Some(Encoding::Slots), ..options },
         13,
     );
-    let got = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
+    let got = decrypt_complex(&sk, &plan.run(&ev, &ct).expect("bootstrap"));
     let lost = |part: fn(Complex64) -> f64| {
         got.chunks_exact(slots)
             .filter(|row| row.iter().zip(&x).any(|(a, b)| part(a - b).abs() > 0.25 || part(*a).is_nan()))
@@ -249,36 +249,28 @@ fn stages_refuse_what_they_cannot_take() {
     let at = |level: usize| EncryptOptions { level: Some(Level(level)), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &noise(slots, 1), &[slots], at(3), 1);
     assert_refused!(
-        ev.bootstrap(&encrypt_as(&sk, &noise(slots, 1), &[slots], at(2), 1), &plan),
+        plan.run(&ev, &encrypt_as(&sk, &noise(slots, 1), &[slots], at(2), 1)),
         CkksError::LevelTooLow { .. },
         "level 3"
     );
     assert_refused!(
-        ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], at(3), 1), &plan),
+        plan.run(&ev, &encrypt_as(&sk, &noise(8, 1), &[8], at(3), 1)),
         CkksError::Shape { .. },
         "capacity of 512"
     );
     let coefficients = EncryptOptions { encoding: Some(Encoding::Coefficients), ..at(3) };
     assert_refused!(
-        ev.bootstrap(&encrypt_as(&sk, &noise(8, 1), &[8], coefficients, 1), &plan),
+        plan.run(&ev, &encrypt_as(&sk, &noise(8, 1), &[8], coefficients, 1)),
         CkksError::Encoding { .. },
         "slots"
     );
-    assert_refused!(
-        ev.half_bootstrap(&x, &plan),
-        CkksError::Encoding { .. },
-        "complex numbers in coefficients"
-    );
+    assert_refused!(plan.run_half(&ev, &x), CkksError::Encoding { .. }, "complex numbers in coefficients");
     let real =
         BootstrapPlan::with_options(&params, BootstrapOptions { real: true, ..BootstrapOptions::default() })
             .expect("plan");
     let z = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], at(3), 1);
-    assert_refused!(ev.bootstrap(&z, &real), CkksError::Conversion { .. }, "complex");
-    assert_refused!(
-        Evaluator::new(&params).bootstrap(&x, &plan),
-        CkksError::NoKeys { .. },
-        "linear transform"
-    );
+    assert_refused!(real.run(&ev, &z), CkksError::Conversion { .. }, "complex");
+    assert_refused!(plan.run(&Evaluator::new(&params), &x), CkksError::NoKeys { .. }, "linear transform");
     let others = crate::common::params("insecure_small");
     assert_refused!(BootstrapPlan::new(&others), CkksError::NotBootstrappable { .. }, "segment");
     assert_refused!(
@@ -305,16 +297,7 @@ fn stages_refuse_what_they_cannot_take() {
     let half =
         BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() })
             .expect("plan");
-    assert_refused!(ev.bootstrap(&x, &half), CkksError::NotBootstrappable { .. }, "half_bootstrap");
-    assert_refused!(
-        ev.bootstrap_pair(&x, &encrypt_as(&sk, &noise(slots - 1, 1), &[slots - 1], at(3), 1), &plan),
-        CkksError::Shape { .. },
-        "equal"
-    );
-    for (left, right) in [(&z, &z), (&z, &x), (&x, &z)] {
-        assert_refused!(ev.bootstrap_pair(left, right, &plan), CkksError::Conversion { .. }, "real numbers");
-    }
-    assert_refused!(ev.bootstrap_pair(&x, &x, &real), CkksError::Conversion { .. }, "complex ones");
+    assert_refused!(half.run(&ev, &x), CkksError::NotBootstrappable { .. }, "half_bootstrap");
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
     assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
     // A range that the polynomial does not cover: heavier secrets, fewer double angles.
@@ -336,11 +319,11 @@ fn stages_refuse_what_they_cannot_take() {
     // Arrays above the application's segment come down through its top.
     for level in [8, 14, 17] {
         let high = encrypt_as(&sk, &noise(slots, 1), &[slots], at(level), 1);
-        assert_close(&decrypt(&sk, &ev.bootstrap(&high, &plan).expect("bootstrap")), &noise(slots, 1), 1e-4);
+        assert_close(&decrypt(&sk, &plan.run(&ev, &high).expect("bootstrap")), &noise(slots, 1), 1e-4);
     }
     // A cancelled bootstrap stops at the next stage.
     let stopped = ev.clone().with_progress(Progress::new(|event| event != Event::Stage("modular reduction")));
-    assert_refused!(stopped.bootstrap(&x, &plan), CkksError::Cancelled, "stopped");
+    assert_refused!(plan.run(&stopped, &x), CkksError::Cancelled, "stopped");
     // The ephemeral key serves level 0 alone.
     assert_refused!(
         ev.change_secret(&x, clathrate_ckks::SecretName::Ephemeral),
@@ -362,7 +345,7 @@ fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &noise(params.slot_count(), 16), &[params.slot_count()], options, 17);
-        results.push(ev.bootstrap(&x, &plan).expect("bootstrap").to_file_bytes().expect("bytes"));
+        results.push(plan.run(&ev, &x).expect("bootstrap").to_file_bytes().expect("bytes"));
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
@@ -383,7 +366,7 @@ fn results_do_not_depend_on_the_switching_method() {
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let options = EncryptOptions { level: Some(plan.input_level()), ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &Values::Complex(complex(512, 16)), &[512], options, 17);
-        ev.bootstrap(&x, &plan).expect("bootstrap").to_file_bytes().expect("bytes")
+        plan.run(&ev, &x).expect("bootstrap").to_file_bytes().expect("bytes")
     };
     let hybrid = bytes(SwitchMethod::hybrid(special).into());
     assert!(hybrid == bytes(Switching::AsMade), "keys as made");
@@ -405,7 +388,7 @@ fn a_thousand_bootstraps_succeed() {
     for round in 0..25 {
         let x = complex(40 * 512, 1000 + round);
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[40, 512], options, round as u8);
-        let got = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
+        let got = decrypt_complex(&sk, &plan.run(&ev, &ct).expect("bootstrap"));
         worst = got.iter().zip(&x).map(|(a, b)| (a - b).norm()).fold(worst, f64::max);
     }
     println!("1000 bootstraps, worst error 2^{:.1}", worst.log2());
@@ -420,20 +403,18 @@ fn evaluators_bootstrap_where_levels_run_out() {
     let (start, end) = params.application_levels().expect("levels");
     assert_eq!((start, end), (Level(3), Level(6)));
     let slots = 512;
-    let circuit = |ev: &Evaluator,
-                   x: &clathrate_ckks::Ciphertext|
-     -> Result<clathrate_ckks::Ciphertext, CkksError> {
-        let mut y = x.clone();
-        for _ in 0..4 {
-            y = ev.multiply_rescale(&y, &y)?;
-        }
-        let y = ev.rescale(&ev.multiply_plain(&y, &[0.5; 512])?)?;
-        let y = ev.rescale(&ev.multiply_scalar(&y, 0.5)?)?;
-        let y =
-            ev.evaluate_polynomial(&y, &clathrate_ckks::Polynomial::fit(|t: f64| 1.0 - t, 1, (-1.0, 1.0))?)?;
-        let y = ev.multiply(&y, &y)?;
-        ev.rescale(&y)
-    };
+    let circuit =
+        |ev: &Evaluator, x: &clathrate_ckks::Ciphertext| -> Result<clathrate_ckks::Ciphertext, CkksError> {
+            let mut y = x.clone();
+            for _ in 0..4 {
+                y = ev.multiply_rescale(&y, &y)?;
+            }
+            let y = ev.rescale(&ev.multiply_plain(&y, &[0.5; 512])?)?;
+            let y = ev.rescale(&ev.multiply_scalar(&y, 0.5)?)?;
+            let y = clathrate_ckks::Polynomial::fit(|t: f64| 1.0 - t, 1, (-1.0, 1.0))?.apply(ev, &y)?;
+            let y = ev.multiply(&y, &y)?;
+            ev.rescale(&y)
+        };
     let recorder = Evaluator::recording(&params).bootstrapping(None).expect("evaluator");
     // Without a bound, of which sums of 1 and a number would be beyond 1.
     let symbol =
@@ -492,7 +473,7 @@ fn evaluators_bootstrap_where_levels_run_out() {
         )
         .expect("polynomial");
         for round in 0..4 {
-            y = recorder.evaluate_polynomial(&y, &square).expect("dry run");
+            y = square.apply(&recorder, &y).expect("dry run");
             assert!(y.level() >= start, "below {lowest}, round {round}: level {}", y.level());
         }
     }

@@ -114,8 +114,8 @@ fn arrays_of_every_shape_keep_their_numbers() {
         let plan = BootstrapPlan::with_options(&params, own).expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let x = noise(shape.iter().product(), 7);
-        let fresh = ev
-            .bootstrap(&encrypted(&sk, &plan, &x, &shape), &plan)
+        let fresh = plan
+            .run(&ev, &encrypted(&sk, &plan, &x, &shape))
             .unwrap_or_else(|error| panic!("{own:?}: {error}"));
         assert_eq!(
             (fresh.shape(), fresh.secret(), fresh.level()),
@@ -133,7 +133,7 @@ fn arrays_of_every_shape_keep_their_numbers() {
                 .expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let x = noise(3 * slots, 8);
-        let fresh = ev.bootstrap(&encrypted(&sk, &plan, &x, &[3, slots]), &plan).expect("bootstrap");
+        let fresh = plan.run(&ev, &encrypted(&sk, &plan, &x, &[3, slots])).expect("bootstrap");
         let error = deviation(&sk.decrypt(&fresh).expect("numbers").into_real().expect("real"), &x);
         assert!(error < 2f64.powi(-30), "real {real}: {error:e}");
     }
@@ -166,7 +166,7 @@ fn arrays_are_bootstrapped_together() {
         let high = encrypt_as(&sk, &Values::Real(values[1].clone()), &shapes[1], above, 9);
         arrays.push(&high);
         let (progress, seen) = recorded();
-        let fresh = ev.clone().with_progress(progress).bootstrap_batch(&arrays, &plan).expect("bootstrap");
+        let fresh = plan.run_batch(&ev.clone().with_progress(progress), &arrays).expect("bootstrap");
         let last = *seen.lock().expect("no panic").last().expect("steps");
         assert_eq!((fresh.len(), last.0), (4, last.1));
         // All eight polynomials are one batch: the price is that of one array with as many.
@@ -188,9 +188,9 @@ fn arrays_are_bootstrapped_together() {
                 .iter()
                 .map(|shape| symbol(ev, shape))
                 .collect();
-            ev.bootstrap_batch(&all.iter().collect::<Vec<_>>(), &plan).expect("dry run");
+            plan.run_batch(ev, &all.iter().collect::<Vec<_>>()).expect("dry run");
         });
-        let whole = price(&|ev| drop(ev.bootstrap(&symbol(ev, &[8, slots]), &plan).expect("dry run")));
+        let whole = price(&|ev| drop(plan.run(ev, &symbol(ev, &[8, slots])).expect("dry run")));
         assert!((together / whole - 1.0).abs() < 1e-6, "{together} and {whole}");
         for (index, (fresh, x)) in fresh.iter().zip(&arrays).enumerate() {
             assert_eq!((fresh.shape(), fresh.level()), (x.shape(), plan.output_level()));
@@ -204,7 +204,7 @@ fn arrays_are_bootstrapped_together() {
     let plan = BootstrapPlan::with_options(&params, options(2, false)).expect("plan");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let x = encrypted(&sk, &plan, &noise(slots, 1), &[slots]);
-    let batch = |y: &Ciphertext| ev.bootstrap_batch(&[&x, y], &plan);
+    let batch = |y: &Ciphertext| plan.run_batch(&ev, &[&x, y]);
     let low = ev.drop_to_level(&x, Level(2)).expect("a level");
     assert_refused!(batch(&low), CkksError::InBatch { index: 1, .. }, "array 1 of the batch");
     assert_refused!(
@@ -235,9 +235,9 @@ fn arrays_are_bootstrapped_together() {
     );
     let other = encrypted(&secret(&params, 17), &plan, &noise(slots, 1), &[slots]);
     assert_refused!(batch(&other), CkksError::InBatch { index: 1, .. }, "belongs to secret");
-    assert_refused!(ev.bootstrap_batch(&[], &plan), CkksError::NoTerms { .. }, "bootstrap");
+    assert_refused!(plan.run_batch(&ev, &[]), CkksError::NoTerms { .. }, "bootstrap");
     assert_refused!(
-        ev.with_progress(cancelling_after(0)).bootstrap_batch(&[&x], &plan),
+        plan.run_batch(&ev.with_progress(cancelling_after(0)), &[&x]),
         CkksError::Cancelled,
         "stopped"
     );
@@ -255,7 +255,7 @@ fn many_polynomials_are_bootstrapped_some_at_a_time() {
         let x = noise(rows * slots, 4);
         let ct = encrypted(&sk, &plan, &x, &[rows, slots]);
         let (progress, seen) = recorded();
-        let fresh = ev.clone().with_progress(progress).bootstrap(&ct, &plan).expect("bootstrap");
+        let fresh = plan.run(&ev.clone().with_progress(progress), &ct).expect("bootstrap");
         let seen = seen.lock().expect("no panic");
         assert!(seen.is_sorted() && seen.iter().all(|(done, all)| done <= all), "{seen:?}");
         assert_eq!(seen.last(), Some(&(calls * 6, calls * 6)), "{bodies} bodies, {rows} rows");
@@ -265,10 +265,10 @@ fn many_polynomials_are_bootstrapped_some_at_a_time() {
         // The first rows alone are the same: a group of its own, or a part of one.
         if real {
             let first = ev.select_rows(&ct, &[0, 1, 2, 3, 4, 5]).expect("rows");
-            assert_eq!(ev.bootstrap(&first, &plan).expect("bootstrap").bundles(), &fresh.bundles()[..6]);
+            assert_eq!(plan.run(&ev, &first).expect("bootstrap").bundles(), &fresh.bundles()[..6]);
         }
         // The second group can be the one that stops.
-        let stopped = ev.with_progress(cancelling_after(8)).bootstrap(&ct, &plan);
+        let stopped = plan.run(&ev.with_progress(cancelling_after(8)), &ct);
         assert_refused!(stopped, CkksError::Cancelled, "stopped");
     }
 }
@@ -291,18 +291,18 @@ fn half_bootstraps_share_masks_at_level_0() {
         ..EncryptOptions::default()
     };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[3, slots], options, 2);
-    let low = ev.slots_to_coefficients(&ct, &whole).expect("coefficients");
+    let low = whole.slots_to_coefficients(&ev, &ct).expect("coefficients");
     assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Main));
-    let fresh = ev.half_bootstrap(&low, &plan).expect("slots");
+    let fresh = plan.run_half(&ev, &low).expect("slots");
     assert_eq!((fresh.shape(), fresh.secret()), (&[3, slots][..], SecretName::Main));
     let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
     assert!(error < 2f64.powi(-18), "{error:e}");
     // What the stage before leaves under shared masks goes on, and comes apart.
     let shared = BootstrapPlan::with_options(&params, self::options(4, false)).expect("plan");
     let ev = evaluator(&sk, &shared.needs().expect("needs"));
-    let low = ev.slots_to_coefficients(&ct, &shared).expect("coefficients");
+    let low = shared.slots_to_coefficients(&ev, &ct).expect("coefficients");
     assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Bodies(4)));
-    let fresh = ev.half_bootstrap(&low, &shared).expect("slots");
+    let fresh = shared.run_half(&ev, &low).expect("slots");
     assert_eq!((fresh.layout().bodies, fresh.secret()), (1, SecretName::Main));
     let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
     assert!(error < 2f64.powi(-18), "{error:e}");
@@ -422,13 +422,13 @@ fn keys_of_a_batch_are_stored_and_missed_like_others() {
         .expect("keys");
     let x = noise(2 * params.slot_count(), 3);
     let ct = encrypted(&sk, &plan, &x, &[2, params.slot_count()]);
-    let own = Evaluator::with_keys(keys).bootstrap(&ct, &plan).expect("bootstrap");
-    let stored = Evaluator::with_keys(again).bootstrap(&ct, &plan).expect("bootstrap");
+    let own = plan.run(&Evaluator::with_keys(keys), &ct).expect("bootstrap");
+    let stored = plan.run(&Evaluator::with_keys(again), &ct).expect("bootstrap");
     assert_eq!(own.bundles(), stored.bundles());
     // Those of one polynomial do not serve.
     let alone = BootstrapPlan::with_options(&params, options(1, true)).expect("plan");
     let few = evaluator(&sk, &alone.needs().expect("needs"));
-    assert_refused!(few.bootstrap(&ct, &plan), CkksError::MissingKeys { .. }, "under one mask");
+    assert_refused!(plan.run(&few, &ct), CkksError::MissingKeys { .. }, "under one mask");
     let sum: Vec<Complex64> = decrypt_complex(&sk, &own);
     assert!(sum.iter().zip(&x).all(|(found, x)| (found.re - x).abs() < 1e-4));
 }
@@ -461,9 +461,9 @@ fn maps_of_shared_masks_take_the_operations_of_the_papers_table() {
                 };
                 assert_eq!(x.bundles().len(), usize::from(!x.is_symbol()));
                 // The first run encodes the diagonals.
-                ev.run_linear(&x, map).expect("a map");
+                map.run(ev, &x).expect("a map");
                 meter.take();
-                ev.run_linear(&x, map).expect("a map");
+                map.run(ev, &x).expect("a map");
                 meter.take()
             };
             let recorder = Evaluator::recording(&params);
@@ -526,9 +526,8 @@ fn every_count_of_bodies_bootstraps_in_both_orders() {
                     encoding: Some(Encoding::Slots),
                     ..EncryptOptions::default()
                 };
-                let fresh = ev
-                    .bootstrap(&encrypt_as(&sk, &values, &[bodies, slots], own, 5), plan)
-                    .expect("bootstrap");
+                let fresh =
+                    plan.run(&ev, &encrypt_as(&sk, &values, &[bodies, slots], own, 5)).expect("bootstrap");
                 let got = decrypt_complex(&sk, &fresh);
                 let predicted = plan.predicted_error().expect("prediction").deviation();
                 let measured = complex_deviation(&got, &x) * if real { 2f64.sqrt() } else { 1.0 };

@@ -39,7 +39,7 @@ fn rounds_add_their_precision() {
     let x = complex(512, 40);
     let ct = encrypt_as(&sk, &Values::Complex(x), &[512], EncryptOptions::default(), 1);
     assert!(ct.level() > plan.output_level());
-    let fresh = evaluator(&sk, &plan.needs().expect("needs")).bootstrap(&ct, &plan).expect("bootstrap");
+    let fresh = plan.run(&evaluator(&sk, &plan.needs().expect("needs")), &ct).expect("bootstrap");
     let error = complex_deviation(&decrypt_complex(&sk, &fresh), &decrypt_complex(&sk, &ct));
     assert!(error < 2f64.powi(-40), "{error:e}");
     assert_eq!(plan.rounds(), 2, "the scale asks for them");
@@ -134,7 +134,7 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
             ..EncryptOptions::default()
         };
         let ct = encrypt_as(&sk, &values, &[rows, columns], own, 5);
-        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let fresh = plan.run(&ev, &ct).expect("bootstrap");
         assert_eq!(
             (fresh.level(), fresh.shape(), fresh.layout().capacity),
             (plan.output_level(), &[rows, columns][..], slots)
@@ -167,7 +167,7 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
             let rest = rest
                 .fold(KeyNeeds::new(), |needs, (operation, key_level)| needs.operation(operation, key_level));
             let (progress, seen) = recorded();
-            let result = evaluator(&sk, &rest).with_progress(progress).bootstrap(&ct, &plan);
+            let result = plan.run(&evaluator(&sk, &rest).with_progress(progress), &ct);
             // A rotation may be made of others.
             let stages = seen.lock().expect("no panic").len();
             let told = matches!(&result, Err(CkksError::MissingKeys { .. })) && stages == 0;
@@ -218,8 +218,8 @@ fn real_numbers_are_bootstrapped_in_pairs() {
         };
         let (x, y) = (noise(512, 23), noise(512, 24));
         let (left, right) = (encrypt_as(&sk, &x, &[512], at(4), 1), encrypt_as(&sk, &y, &[512], at(3), 2));
-        let (fresh, other) = ev.bootstrap_pair(&left, &right, &plan).expect("pair");
-        for (fresh, expected) in [(&fresh, &x), (&other, &y)] {
+        let fresh = plan.run_batch(&ev, &[&left, &right]).expect("pair");
+        for (fresh, expected) in fresh.iter().zip([&x, &y]) {
             assert_eq!(
                 (fresh.level(), fresh.shape(), fresh.is_complex()),
                 (plan.output_level(), &[512][..], false)
@@ -231,7 +231,7 @@ fn real_numbers_are_bootstrapped_in_pairs() {
             let x = noise(rows * columns, 25);
             let ct = encrypt_as(&sk, &x, &[rows, columns], at(3), 3);
             let (progress, seen) = recorded();
-            let fresh = ev.clone().with_progress(progress).bootstrap(&ct, &plan).expect("bootstrap");
+            let fresh = plan.run(&ev.clone().with_progress(progress), &ct).expect("bootstrap");
             let stages = seen.lock().expect("no panic").len();
             assert_eq!(
                 (fresh.shape(), fresh.layout().columns, fresh.is_complex()),
@@ -258,7 +258,7 @@ fn real_numbers_are_bootstrapped_in_pairs() {
             params.scale(level),
         );
         let symbol = ev.take_symbol(symbol.expect("symbol"), None).expect("symbol");
-        ev.bootstrap(&symbol, &plan).expect("dry run");
+        plan.run(&ev, &symbol).expect("dry run");
         ev.recorded().cost().transforms
     };
     assert!(
@@ -293,7 +293,7 @@ fn higher_ranks_bootstrap_by_conversion() {
         let ct =
             ev.to_mlwe(&encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], own, 35), rank).expect("rank");
         assert_eq!((ct.params().rank(), ct.params().degree()), (rank, params.degree() / rank));
-        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let fresh = plan.run(&ev, &ct).expect("bootstrap");
         assert_eq!(
             (fresh.params(), fresh.level(), fresh.shape()),
             (ct.params(), plan.output_level(), ct.shape())
@@ -314,11 +314,10 @@ fn higher_ranks_bootstrap_by_conversion() {
             params.scale(Level(5)),
         );
         let symbol = recorder.take_symbol(symbol.expect("symbol"), None).expect("symbol");
-        let planned =
-            recorder.bootstrap(&recorder.to_mlwe(&symbol, rank).expect("rank"), &plan).expect("dry run");
+        let planned = plan.run(&recorder, &recorder.to_mlwe(&symbol, rank).expect("rank")).expect("dry run");
         assert_eq!((planned.params(), planned.level()), (fresh.params(), fresh.level()));
         let own = evaluator(&sk, &recorder.needs());
-        assert!(own.bootstrap(&ct, &plan).is_ok());
+        assert!(plan.run(&own, &ct).is_ok());
     }
 }
 
@@ -356,12 +355,7 @@ fn the_other_order_bootstraps_as_well() {
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let at = EncryptOptions { level: Some(Level(1)), ..EncryptOptions::default() };
     let x = encrypt_as(&sk, &noise(512, 1), &[512], at, 1);
-    assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::NotBootstrappable { .. }, "last");
-    assert_refused!(
-        ev.bootstrap_pair(&x, &x, &plan),
-        CkksError::NotBootstrappable { .. },
-        "one after the other"
-    );
+    assert_refused!(plan.slots_to_coefficients(&ev, &x), CkksError::NotBootstrappable { .. }, "last");
     let mut spec = to_change(&params);
     spec.segments[0].levels = (0, 1);
     spec.segments[1].levels = (2, 4);
@@ -471,7 +465,7 @@ fn half_bootstraps_bring_coefficients_to_slots() {
     for order in [Order::Natural, Order::BitReversed] {
         let ct =
             encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], EncryptOptions { order, ..natural }, 20);
-        let y = ev.half_bootstrap(&ct, &plan).expect("half bootstrap");
+        let y = plan.run_half(&ev, &ct).expect("half bootstrap");
         let other = if order == Order::Natural { Order::BitReversed } else { Order::Natural };
         assert_eq!(
             (y.encoding(), y.layout().order, y.level()),
@@ -482,8 +476,7 @@ fn half_bootstraps_bring_coefficients_to_slots() {
     }
     // A part of the numbers: the others stay in the padding, which sums and rotations refuse.
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], natural, 20);
-    let y =
-        ev.half_bootstrap(&ev.select_columns(&ct, 5..9).expect("columns"), &plan).expect("half bootstrap");
+    let y = plan.run_half(&ev, &ev.select_columns(&ct, 5..9).expect("columns")).expect("half bootstrap");
     assert_eq!((y.shape(), y.padding()), (&[4][..], Padding::Dirty));
     let error = complex_deviation(&decrypt_complex(&sk, &y), &x[5..9]);
     assert!(error < 2f64.powi(-16), "{error:e}");

@@ -81,7 +81,7 @@ fn operations_carry_the_bound_through() {
         (e.total(&column).unwrap(), 4.0),
         (e.sum_of_rows(&column).unwrap(), 16.0),
         (e.broadcast_to(&x, &[3, 4]).unwrap(), 4.0),
-        (e.multiply_matrix(&weights, &column).unwrap(), 24.0),
+        (weights.multiply(&e, &column).unwrap(), 24.0),
     ];
     for (index, (result, expected)) in cases.iter().enumerate() {
         let bound = result.bound().unwrap_or_else(|| panic!("case {index} lost its bound"));
@@ -101,19 +101,19 @@ fn polynomials_are_bounded_on_their_domain_alone() {
     let polynomial =
         |low, high| Polynomial::new([0.0, 0.0, 1.0], PolynomialBasis::Chebyshev, (low, high)).unwrap();
     // T_2 is at most 1 on its domain, whatever the general rules say.
-    let inside = e.evaluate_polynomial(&x, &polynomial(-4.0, 4.0)).unwrap();
+    let inside = polynomial(-4.0, 4.0).apply(&e, &x).unwrap();
     let bound = inside.bound().expect("a bound");
     assert!((1.0..1.01).contains(&bound), "{bound}");
-    let refused = e.evaluate_polynomial(&x, &polynomial(-3.0, 4.0)).unwrap_err();
+    let refused = polynomial(-3.0, 4.0).apply(&e, &x).unwrap_err();
     assert!(
         matches!(refused, CkksError::OutsideDomain { .. }) && refused.to_string().contains("from -4 to 4"),
         "{refused}"
     );
     // The remedies: a domain that holds the numbers, or another bound.
-    e.evaluate_polynomial(&x.with_bound(Some(3.0)).unwrap(), &polynomial(-3.0, 4.0)).unwrap();
+    polynomial(-3.0, 4.0).apply(&e, &x.with_bound(Some(3.0)).unwrap()).unwrap();
     // A bound on magnitudes says nothing of the sign, which a domain of positive numbers takes for granted.
-    e.evaluate_polynomial(&x, &polynomial(0.5, 4.0)).unwrap();
-    assert!(e.evaluate_polynomial(&x, &polynomial(0.5, 3.0)).is_err());
+    polynomial(0.5, 4.0).apply(&e, &x).unwrap();
+    assert!(polynomial(0.5, 3.0).apply(&e, &x).is_err());
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn products_with_matrices_that_wrap_around_for_numbers_of_1_are_refused() {
     };
     let x = encrypted(None);
     let largest = headroom(
-        &e.rescale(&e.multiply_matrix(&e.encode_weights(1, 1, &[1.0], &x).unwrap(), &x).unwrap()).unwrap(),
+        &e.rescale(&Weights::encode(&e, 1, 1, &[1.0], &x).unwrap().multiply(&e, &x).unwrap()).unwrap(),
     );
-    let product = |weight: f64, x: &Ciphertext| e.multiply_matrix(&e.encode_weights(1, 1, &[weight], x)?, x);
+    let product = |weight: f64, x: &Ciphertext| Weights::encode(&e, 1, 1, &[weight], x)?.multiply(&e, x);
     product(0.999 * largest, &x).unwrap();
     let error = product(1.001 * largest, &x).unwrap_err();
     let CkksError::WeightsTooLarge { row_sum, headroom, .. } = error else { panic!("{error}") };

@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::arrays::Place;
+use clathrate_ckks::circuits::encrypted_matrix::multiply_transposed;
+use clathrate_ckks::circuits::encrypted_matrix::transpose;
 use clathrate_ckks::circuits::prepared::{PreparedOptions, PreparedPlan};
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
@@ -362,8 +365,8 @@ fn sums_products_and_rows_ignore_the_padding() {
             }
             // W @ x, and rows of it, and both one below the other.
             let weights = noise(3 * rows, 4);
-            let w = ev.encode_weights(3, rows, &weights, &part).expect("weights");
-            let product = ev.rescale(&ev.multiply_matrix(&w, &part).expect("a product")).expect("rescaled");
+            let w = Weights::encode(&ev, 3, rows, &weights, &part).expect("weights");
+            let product = ev.rescale(&w.multiply(&ev, &part).expect("a product")).expect("rescaled");
             let entry =
                 |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * a[r * width + j]).sum::<f64>();
             let expected: Vec<f64> =
@@ -412,8 +415,8 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
         let ev = evaluator(&sk, &KeyNeeds::new().operation(pack_step(64, 8, 64), KeyLevel::Top));
         let part = ev.select_columns(&x, range.clone()).expect("columns");
         let weights = noise(2 * 6, 9);
-        let w = ev.encode_weights(2, 6, &weights, &part).expect("weights");
-        let product = ev.rescale(&ev.multiply_matrix(&w, &part).expect("a product")).expect("rescaled");
+        let w = Weights::encode(&ev, 2, 6, &weights, &part).expect("weights");
+        let product = ev.rescale(&w.multiply(&ev, &part).expect("a product")).expect("rescaled");
         let packed = ev.pack_rows(&product, &[]).expect("lanes");
         assert_eq!((packed.layout().lanes, packed.padding()), (8, Padding::Dirty));
         let a = picked(&data[..48], 8, &range);
@@ -431,7 +434,7 @@ fn of_columns(
     [left, right]: [&Range<usize>; 2],
 ) -> Result<[Ciphertext; 2], CkksError> {
     let (x, y) = (ev.select_columns(x[0], left.clone())?, ev.select_columns(x[1], right.clone())?);
-    Ok([ev.rescale(&ev.multiply_transposed(&x, &y)?)?, ev.transposed(&x)?])
+    Ok([ev.rescale(&multiply_transposed(ev, &x, &y)?)?, transpose(ev, &x)?])
 }
 
 #[test]
@@ -491,7 +494,7 @@ fn prepared_matrices_multiply_a_part_of_the_columns() {
     let matrix = plan.prepare(&ev).expect("a matrix");
     for range in [3..9, 29..30, 0..17] {
         let part = ev.select_columns(&x, range.clone()).expect("columns");
-        let product = ev.multiply_prepared(&matrix, &part).expect("a product");
+        let product = matrix.multiply(&ev, &part).expect("a product");
         let (a, width) = (picked(&data, columns, &range), range.len());
         let entry =
             |i: usize, j: usize| (0..inner).map(|r| weights[i * inner + r] * a[r * width + j]).sum::<f64>();

@@ -20,7 +20,7 @@ fn converted(sk: &SecretKey, x: &Ciphertext, levels: Option<usize>) -> (Conversi
     let plan = ConversionPlan::new(x, ConversionOptions { levels }).expect("a plan");
     let evaluator =
         Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
-    let y = evaluator.convert(x, &plan).expect("a conversion");
+    let y = plan.run(&evaluator, x).expect("a conversion");
     assert_eq!(
         (y.encoding(), y.level(), y.scale()),
         (plan.to(), plan.output_level(), sk.params().scale(plan.output_level()))
@@ -166,12 +166,12 @@ fn what_cannot_be_converted_is_refused() {
     let plan = ConversionPlan::new(&coefficients, ConversionOptions::default()).expect("a plan");
     let ev = Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
     assert_refused!(
-        ev.convert(&with(options(Encoding::Slots)), &plan),
+        plan.run(&ev, &with(options(Encoding::Slots))),
         CkksError::DifferentLayouts { .. },
         "make a plan"
     );
-    assert_refused!(ev.convert(&low, &plan), CkksError::LevelTooLow { .. }, "level");
+    assert_refused!(plan.run(&ev, &low), CkksError::LevelTooLow { .. }, "level");
     let scaled = with(EncryptOptions { scale: Some(2f64.powi(30)), ..options(Encoding::Coefficients) });
-    assert_refused!(ev.convert(&scaled, &plan), CkksError::ScaleMismatch { .. }, "scale");
-    assert_refused!(Evaluator::new(&params).convert(&coefficients, &plan), CkksError::NoKeys { .. }, "keys");
+    assert_refused!(plan.run(&ev, &scaled), CkksError::ScaleMismatch { .. }, "scale");
+    assert_refused!(plan.run(&Evaluator::new(&params), &coefficients), CkksError::NoKeys { .. }, "keys");
 }

@@ -2,6 +2,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Operation, Values};
 use clathrate_ckks::{
@@ -246,9 +247,8 @@ fn samples_add_scale_and_combine() {
         check("sum with fresh samples", ev.add(&x, &direct), &|a, b| a + b);
         // Rows of samples combine, as rows of polynomials do.
         let weights = noise(2 * 3, 3);
-        let product = ev
-            .multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x)
-            .expect("product");
+        let product =
+            Weights::encode(&ev, 2, 3, &weights, &x).expect("weights").multiply(&ev, &x).expect("product");
         let expected: Vec<f64> =
             (0..8).map(|i| (0..3).map(|k| weights[i / 4 * 3 + k] * a[k * 4 + i % 4]).sum()).collect();
         assert_close(&decrypt(&sk, &ev.rescale(&product).expect("rescale")), &expected, 1e-6);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::measure::phases;
 use crate::common::{custom, encrypt_as, evaluator, params, ramp, secret};
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::polynomial::UNIT_DOMAIN;
 use clathrate_ckks::keys::{EncryptOptions, Operation, SecretName, Values};
 use clathrate_ckks::{
@@ -166,8 +167,8 @@ fn peak_memory_is_what_is_alive_at_once() {
     // A matrix of many rows makes a result larger than its input.
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Slots, Level(top), 1.0).expect("a symbol");
-    let weights = recorder.encode_weights(40, 3, &[0.5; 120], &x).expect("weights");
-    let product = recorder.multiply_matrix(&weights, &x).expect("a product");
+    let weights = Weights::encode(&recorder, 40, 3, &[0.5; 120], &x).expect("weights");
+    let product = weights.multiply(&recorder, &x).expect("a product");
     assert_eq!(
         (product.predicted_bytes(), recorder.recorded().peak_array_bytes()),
         (bytes(top, 40), bytes(top, 43))
@@ -222,9 +223,9 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
     let symbol =
         recorder.symbol(&[rows, columns], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
     let run = |ev: &Evaluator, x: &Ciphertext| {
-        let y = ev.evaluate_polynomial(x, &p).expect("a polynomial");
-        let weights = ev.encode_weights(out, rows, &values, &y).expect("weights");
-        ev.rescale(&ev.multiply_matrix(&weights, &y).expect("a product")).expect("a rescale")
+        let y = p.apply(ev, x).expect("a polynomial");
+        let weights = Weights::encode(ev, out, rows, &values, &y).expect("weights");
+        ev.rescale(&weights.multiply(ev, &y).expect("a product")).expect("a rescale")
     };
     let planned = run(&recorder, &symbol);
     // Products of ciphertexts, multiples and rescales of the polynomial are booked, beside its switches.
@@ -260,11 +261,10 @@ fn polynomials_and_matrix_products_carry_bounds_and_footprints() {
 
     // Powers of larger numbers are what they are; twice the domain of an approximation is refused.
     let wide = recorder.symbol(&[8], Encoding::Slots, params.max_level(), 2.0).expect("a symbol");
-    let (value, most) =
-        (recorder.evaluate_polynomial(&wide, &p).expect("a polynomial"), 0.1 + 1.6 + 1.2 + 2.0 + 4.0);
+    let (value, most) = (p.apply(&recorder, &wide).expect("a polynomial"), 0.1 + 1.6 + 1.2 + 2.0 + 4.0);
     assert!(value.bound().expect("a bound") <= most + 1e-9 && value.bound() > Some(p.evaluate_real(2.0)));
     let fit = Polynomial::fit(f64::cos, 5, UNIT_DOMAIN).expect("a polynomial");
-    let refused = recorder.evaluate_polynomial(&wide, &fit);
+    let refused = fit.apply(&recorder, &wide);
     assert!(matches!(refused, Err(CkksError::OutsideDomain { bound: 2.0, .. })), "{refused:?}");
 }
 
@@ -369,7 +369,7 @@ fn errors_of_polynomials_of_products_that_are_not_rescaled_stay_near_their_bound
     let p = Polynomial::new(vec![0.1, 0.8, -0.3, 0.25], PolynomialBasis::Power, UNIT_DOMAIN)
         .expect("a polynomial");
     let run = |ev: &Evaluator, x: &Ciphertext| {
-        ev.evaluate_polynomial(&ev.multiply_scalar(x, 0.75).expect("a product"), &p).expect("a polynomial")
+        p.apply(ev, &ev.multiply_scalar(x, 0.75).expect("a product")).expect("a polynomial")
     };
     let recorder = Evaluator::recording(&params);
     let symbol = recorder.symbol(&[count], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
@@ -463,7 +463,7 @@ fn polynomials_of_complex_numbers_are_bounded_by_more_than_their_values_on_an_in
         let symbol = Ciphertext::symbol(&params, &[8], Encoding::Slots, complex, level, params.scale(level))
             .expect("a symbol");
         let x = recorder.take_symbol(symbol, Some(1.0)).expect("taken");
-        let result = recorder.evaluate_polynomial(&x, &p).expect("a polynomial");
+        let result = p.apply(&recorder, &x).expect("a polynomial");
         let bound = result.bound().expect("a bound");
         assert!(bound >= largest && bound <= 1.2 * largest, "{bound}");
         assert_eq!(result.error_bound().is_some(), !complex);

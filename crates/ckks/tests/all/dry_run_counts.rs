@@ -2,6 +2,8 @@
 
 use crate::common::{encrypt_as, evaluator, metered, ramp, secret};
 use clathrate_arith::Meter;
+use clathrate_ckks::circuits::encrypted_matrix::multiply_transposed;
+use clathrate_ckks::circuits::encrypted_matrix::transpose;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
@@ -29,7 +31,7 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         coefficients: &[Complex64],
         basis: PolynomialBasis,
     ) -> Result<Ciphertext, CkksError> {
-        ev.evaluate_polynomial(x, &Polynomial::new_complex(coefficients, basis, (-1.0, 1.0))?)
+        Polynomial::new_complex(coefficients, basis, (-1.0, 1.0))?.apply(ev, x)
     }
     let real: Vec<Complex64> = [0.5, -0.25, 0.125, 1.0, 0.0, 0.5, 0.75].map(Complex64::from).to_vec();
     let complex: Vec<Complex64> = real.iter().map(|&c| c + 0.25 * Complex64::i()).collect();
@@ -49,12 +51,9 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("rotation", Box::new(|ev, x| ev.rotate(x, 3))),
         ("rotations", Box::new(|ev, x| Ok(ev.rotate_many(x, &[1, 2, 5])?.swap_remove(1)))),
         ("conjugation", Box::new(|ev, x| ev.conjugate(x))),
-        ("linear transform", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[-3, 0, 1, 2, 9], 8)))),
-        (
-            "dense linear transform",
-            Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &(0..24).collect::<Vec<_>>(), 1))),
-        ),
-        ("product with a diagonal", Box::new(|ev, x| ev.evaluate_linear(x, &map(x, &[0], 8)))),
+        ("linear transform", Box::new(|ev, x| map(x, &[-3, 0, 1, 2, 9], 8).apply(ev, x))),
+        ("dense linear transform", Box::new(|ev, x| map(x, &(0..24).collect::<Vec<_>>(), 1).apply(ev, x))),
+        ("product with a diagonal", Box::new(|ev, x| map(x, &[0], 8).apply(ev, x))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
         ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
         ("sum repeated", Box::new(|ev, x| ev.broadcast_to(&ev.total(x)?, x.shape()))),
@@ -97,13 +96,13 @@ fn moves(params: &Params) -> Vec<(&'static str, Box<Circuit>)> {
 /// Operations on encrypted matrices.
 fn matrices() -> Vec<(&'static str, Box<Circuit>)> {
     vec![
-        ("transposition", Box::new(|ev, x| ev.transposed(x))),
-        ("product of encrypted matrices", Box::new(|ev, x| ev.multiply_transposed(x, x))),
+        ("transposition", Box::new(transpose)),
+        ("product of encrypted matrices", Box::new(|ev, x| multiply_transposed(ev, x, x))),
         (
             "product of encrypted rows apart",
             Box::new(|ev, x| {
                 let low = ev.to_mlwe(x, 2 * x.params().rank())?;
-                ev.multiply_transposed(&low, &low)
+                multiply_transposed(ev, &low, &low)
             }),
         ),
     ]
@@ -199,7 +198,7 @@ fn dry_runs_of_encrypted_matrices_count_the_transforms_and_products_that_run() {
         &secret(&params, 1),
         &meter,
         "product",
-        &|ev, x| ev.multiply_transposed(x, x),
+        &|ev, x| multiply_transposed(ev, x, x),
         (&[3, 5], Encoding::Coefficients),
     );
 }
@@ -234,9 +233,9 @@ fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
             ..options(Encoding::Slots)
         };
         let x = encrypt_as(&owner, &Values::Real(ramp(slots)), &[slots], options, 2);
-        ev.bootstrap(&x, &plan).expect("the circuit");
+        plan.run(&ev, &x).expect("the circuit");
         meter.take();
-        ev.bootstrap(&x, &plan).expect("the circuit");
+        plan.run(&ev, &x).expect("the circuit");
         let counts = meter.take();
         let cost = recording.cost();
         assert_eq!(

@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{Encoding, Evaluator, KeyNeeds, LinearTransform, Params, SecretKey};
@@ -340,7 +341,7 @@ fn linear_maps_of_mixed_magnitudes_keep_their_small_numbers() {
         let map = LinearTransform::from_matrix(&matrix, size, size).expect("map");
         let plan = map.plan(&params, params.max_level()).expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
-        let y = decrypt(&sk, &ev.run_linear(&encrypt(&sk, &x), &plan).expect("map"));
+        let y = decrypt(&sk, &plan.run(&ev, &encrypt(&sk, &x)).expect("map"));
         let exact = |row: usize| -> f64 { (0..size).map(|i| matrix[row * size + i] * x[i]).sum() };
         // Each of 64 diagonals is rounded, and multiplies an array with errors of encryption and rotation.
         let variance = params.noise_model().fresh_secret()
@@ -374,11 +375,9 @@ fn matrices_times_columns_of_mixed_magnitudes_keep_their_small_numbers() {
             .collect();
         let ct = encrypt_as(&sk, &matrix, &[inner, columns], EncryptOptions::default(), 15);
         let ev = Evaluator::new(&params);
-        let prepared = ev.encode_weights(rows, inner, &weights, &ct).expect("weights");
-        let found = decrypt(
-            &sk,
-            &ev.rescale(&ev.multiply_matrix(&prepared, &ct).expect("product")).expect("rescale"),
-        );
+        let prepared = Weights::encode(&ev, rows, inner, &weights, &ct).expect("weights");
+        let found =
+            decrypt(&sk, &ev.rescale(&prepared.multiply(&ev, &ct).expect("product")).expect("rescale"));
         let noise_variance = params.noise_model().fresh_secret() + params.noise_model().rounding() + 1.0;
         let stated = (noise_variance * inner as f64).sqrt() / f64::exp2(39.9);
         for (place, found) in found.iter().enumerate().filter(|(place, _)| place % columns % 3 != 0) {

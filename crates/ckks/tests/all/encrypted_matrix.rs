@@ -3,6 +3,8 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::circuits::encrypted_matrix::multiply_transposed;
+use clathrate_ckks::circuits::encrypted_matrix::transpose;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 
@@ -56,7 +58,7 @@ fn check_transposition(params: &Params, (rows, columns): (usize, usize), lanes: 
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, columns], coefficients(lanes), 5);
     // Errors of the encryption are transposed with the numbers, so that those of the switches are left.
     let expected = transposed(&decrypt(&sk, &x), rows, columns);
-    let (result, measured, predicted) = run(&sk, &[x], &expected, &|ev, x| ev.transposed(&x[0]));
+    let (result, measured, predicted) = run(&sk, &[x], &expected, &|ev, x| transpose(ev, &x[0]));
     assert_eq!(result.shape(), [columns, rows]);
     assert_close(&decrypt(&sk, &result), &transposed(&data, rows, columns), 1e-7);
     let range = if rows * columns > 500 { 0.9..1.1 } else { 0.0..2.0 };
@@ -95,7 +97,7 @@ fn products_of_encrypted_matrices_are_right_for_every_shape() {
             let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(None), 6);
             let expected = product(&x, &y, (rows, inner, columns));
             let (result, measured, predicted) = run(&sk, &[left, right], &expected, &|ev, x| {
-                ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?)
+                ev.rescale(&multiply_transposed(ev, &x[0], &x[1])?)
             });
             assert_eq!(result.shape(), [rows, columns]);
             assert!(
@@ -117,7 +119,7 @@ fn rows_that_share_polynomials_are_multiplied() {
     assert!(left.layout().lanes > 1);
     let expected = product(&x, &y, (rows, inner, columns));
     let (result, measured, predicted) =
-        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&multiply_transposed(ev, &x[0], &x[1])?));
     assert_eq!(result.params().degree(), 16);
     assert!(measured < predicted, "{measured:e}, predicted {predicted:e}");
 }
@@ -132,7 +134,7 @@ fn operands_of_different_degrees_meet_at_the_lower_one() {
         encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
     let expected = product(&x, &y, (rows, inner, columns));
     let (result, measured, predicted) =
-        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&ev.multiply_transposed(&x[0], &x[1])?));
+        run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&multiply_transposed(ev, &x[0], &x[1])?));
     assert_eq!((result.params().degree(), result.shape()), (64, &[rows, columns][..]));
     assert!(measured < predicted, "{measured:e}, predicted {predicted:e}");
 }
@@ -143,12 +145,12 @@ fn what_is_missing_is_told_at_once() {
     let sk = secret(&params, 3);
     let x = encrypt_as(&sk, &Values::Real(noise(6, 1)), &[2, 3], coefficients(None), 5);
     let none = evaluator(&sk, &KeyNeeds::new());
-    assert!(matches!(none.multiply_transposed(&x, &x), Err(CkksError::MissingKeys { .. })));
+    assert!(matches!(multiply_transposed(&none, &x, &x), Err(CkksError::MissingKeys { .. })));
     let needs = KeyNeeds::new().encrypted_matrices(&params, KeyLevel::Level(params.max_level().0));
     let ev = evaluator(&sk, &needs);
-    ev.multiply_transposed(&x, &x).expect("a product");
+    multiply_transposed(&ev, &x, &x).expect("a product");
     let other = encrypt_as(&sk, &Values::Real(noise(9, 1)), &[3, 3], coefficients(None), 5);
-    assert!(matches!(ev.multiply_transposed(&x, &other), Err(CkksError::Shape { .. })));
+    assert!(matches!(multiply_transposed(&ev, &x, &other), Err(CkksError::Shape { .. })));
     let slots = encrypt_as(
         &sk,
         &Values::Real(noise(6, 1)),
@@ -156,16 +158,16 @@ fn what_is_missing_is_told_at_once() {
         EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() },
         5,
     );
-    assert!(matches!(ev.multiply_transposed(&x, &slots), Err(CkksError::Encoding { .. })));
-    assert!(matches!(ev.transposed(&slots), Err(CkksError::Encoding { .. })));
+    assert!(matches!(multiply_transposed(&ev, &x, &slots), Err(CkksError::Encoding { .. })));
+    assert!(matches!(transpose(&ev, &slots), Err(CkksError::Encoding { .. })));
     let vector = encrypt_as(&sk, &Values::Real(noise(6, 1)), &[6], coefficients(None), 5);
-    assert!(matches!(ev.transposed(&vector), Err(CkksError::Shape { .. })));
+    assert!(matches!(transpose(&ev, &vector), Err(CkksError::Shape { .. })));
     let low = ev.drop_to_level(&x, clathrate_lattice::Level(0)).expect("level 0");
-    assert!(matches!(ev.multiply_transposed(&low, &x), Err(CkksError::LevelTooLow { .. })));
+    assert!(matches!(multiply_transposed(&ev, &low, &x), Err(CkksError::LevelTooLow { .. })));
     let samples = ev.to_lwe(&x).expect("samples");
-    assert!(matches!(ev.transposed(&samples), Err(CkksError::Conversion { .. })));
-    assert!(matches!(ev.multiply_transposed(&x, &samples), Err(CkksError::Conversion { .. })));
+    assert!(matches!(transpose(&ev, &samples), Err(CkksError::Conversion { .. })));
+    assert!(matches!(multiply_transposed(&ev, &x, &samples), Err(CkksError::Conversion { .. })));
     let _ = KeyNeeds::new().encrypted_matrices(samples.params(), KeyLevel::Top);
-    let stopped = ev.with_progress(cancelling_after(3)).multiply_transposed(&x, &x);
+    let stopped = multiply_transposed(&ev.with_progress(cancelling_after(3)), &x, &x);
     assert!(matches!(stopped, Err(CkksError::Cancelled)));
 }

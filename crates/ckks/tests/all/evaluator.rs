@@ -1,6 +1,7 @@
 //! Encrypted computation against the same computation in clear, at every rank, with exact scales.
 
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
@@ -195,9 +196,8 @@ fn matrix_product_matches_for_every_shape_and_both_encodings() {
                 let m = ramp(inner * columns);
                 let options = EncryptOptions { encoding: Some(encoding), ..EncryptOptions::default() };
                 let ct = sk.encrypt_array(&m, &[inner, columns], options).expect("encrypt");
-                let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
-                let product =
-                    ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
+                let weights = Weights::encode(&ev, rows, inner, &w, &ct).expect("weights");
+                let product = ev.rescale(&weights.multiply(&ev, &ct).expect("product")).expect("rescale");
                 assert_eq!(product.shape(), [rows, columns]);
                 assert_eq!(product.scale(), params.scale(Level(product.level().0)));
                 let mut expected = vec![0.0; rows * columns];

@@ -139,7 +139,7 @@ fn entries_are_multiplied_and_mapped_one_by_one() {
     each(|sk, x, data, _| {
         let square = run(sk, x, |ev, x| ev.multiply_rescale(x, x));
         assert_close(&decrypt(sk, &square), &data.iter().map(|v| v * v).collect::<Vec<_>>(), TOLERANCE);
-        let mapped = run(sk, x, |ev, x| ev.evaluate_polynomial(x, &polynomial));
+        let mapped = run(sk, x, |ev, x| polynomial.apply(ev, x));
         assert_close(
             &decrypt(sk, &mapped),
             &data.iter().map(|v| 0.5 + v + 0.25 * v * v).collect::<Vec<_>>(),
@@ -272,7 +272,7 @@ fn rows_are_mapped_by_a_matrix() {
             if x.layout().lanes == 1 && transform.slots() != capacity {
                 continue;
             }
-            let mapped = run(sk, x, |ev, x| ev.evaluate_linear(x, &transform));
+            let mapped = run(sk, x, |ev, x| transform.apply(ev, x));
             let image = |row: usize, j: usize| {
                 (0..columns).map(|i| weights[j * columns + i] * data[row * columns + i]).sum::<f64>()
             };
@@ -296,7 +296,7 @@ fn what_would_mix_rows_is_refused() {
     ));
     assert!(matches!(ev.rotate(&x, 1), Err(CkksError::Conversion { .. })));
     let too_long = LinearTransform::from_matrix(&noise(5 * 16, 2), 16, 5).expect("a map");
-    let refused = ev.evaluate_linear(&x, &too_long).expect_err("longer rows");
+    let refused = too_long.apply(&ev, &x).expect_err("longer rows");
     assert!(refused.to_string().contains("with 8 slots for each"), "{refused}");
     // Another number of lanes is another place.
     let other = sk.encrypt_array(&noise(15, 1), &[3, 5], in_slots()).expect("encrypt");

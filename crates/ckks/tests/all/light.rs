@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::packing_plan::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileError, FileReader, Replaced, Stored};
 use clathrate_ckks::keys::KeyLevel;
@@ -73,11 +74,11 @@ fn readings_are_packed_multiplied_and_answered() {
         PackingPlan::new(&params, &PackingOptions { level: Some(Level(1)), ..PackingOptions::default() })
             .expect("a plan");
     let ev = evaluator(&sk, plan.needs());
-    let packed = ev.pack_by(&samples, &plan).expect("packed");
+    let packed = plan.run(&ev, &samples).expect("packed");
     assert_close(&decrypt(&sk, &packed), &data, 1e-6);
     let weights = ramp(2 * rows);
-    let matrix = ev.encode_weights(2, rows, &weights, &packed).expect("weights");
-    let product = ev.rescale(&ev.multiply_matrix(&matrix, &packed).expect("a product")).expect("rescaled");
+    let matrix = Weights::encode(&ev, 2, rows, &weights, &packed).expect("weights");
+    let product = ev.rescale(&matrix.multiply(&ev, &packed).expect("a product")).expect("rescaled");
     let entry =
         |i: usize, j: usize| (0..rows).map(|r| weights[i * rows + r] * data[r * columns + j]).sum::<f64>();
     let expected: Vec<f64> =
@@ -101,7 +102,7 @@ fn samples_of_several_numbers_become_rows_of_one_polynomial() {
         ..PackingOptions::default()
     };
     let plan = PackingPlan::new(&params, &options).expect("a plan");
-    let packed = evaluator(&sk, plan.needs()).pack_rows_by(&samples, &plan).expect("packed");
+    let packed = plan.run_on_rows(&evaluator(&sk, plan.needs()), &samples).expect("packed");
     assert_eq!((packed.shape(), packed.bundles().len()), (&[64, 16][..], 1));
     assert_close(&decrypt(&sk, &packed), &data, 1e-4);
 }
@@ -387,9 +388,8 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             let plan = PackingPlan::new(&params, &options).expect("a plan");
             assert!(plan.explain().contains(&format!("under device:{device}")), "{}", plan.explain());
             let ev = evaluator(&sk, plan.needs());
-            let array =
-                if degree == 1 { ev.pack_by(&samples, &plan) } else { ev.pack_rows_by(&samples, &plan) }
-                    .expect("packed");
+            let array = if degree == 1 { plan.run(&ev, &samples) } else { plan.run_on_rows(&ev, &samples) }
+                .expect("packed");
             assert_eq!((array.secret(), array.params()), (SecretName::Main, &params));
             let error = deviation(&decrypt(&sk, &array), part);
             assert!(error < plan.chosen().error && error > 0.0, "{error:e}, {:e}", plan.chosen().error);
@@ -405,7 +405,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
                 &format!("device:{device}")
             );
             assert_refused!(
-                ev.pack_by(&samples, &other),
+                other.run(&ev, &samples),
                 CkksError::Conversion { .. },
                 "device:4",
                 &format!("device:{device}")

@@ -119,7 +119,7 @@ fn encrypted_maps_equal_the_clear_ones_within_the_predicted_error() {
                     ..EncryptOptions::default()
                 };
                 let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[rows, columns], options, 3);
-                let y = ev.run_linear(&ct, &plan).expect("image");
+                let y = plan.run(&ev, &ct).expect("image");
                 assert_eq!(
                     (y.shape(), y.level(), y.scale()),
                     (&[rows, map.rows()][..], Level(level.0 - 1), params.scale(Level(level.0 - 1)))
@@ -140,7 +140,7 @@ fn encrypted_maps_equal_the_clear_ones_within_the_predicted_error() {
                 )
                 .expect("symbol");
                 let symbol = recorder.take_symbol(symbol, Some(2f64.sqrt())).expect("symbol");
-                let planned = recorder.run_linear(&symbol, &plan).expect("dry run");
+                let planned = plan.run(&recorder, &symbol).expect("dry run");
                 assert_eq!(
                     (planned.layout(), planned.shape(), planned.scale()),
                     (y.layout(), y.shape(), y.scale())
@@ -185,12 +185,12 @@ fn every_split_and_route_gives_the_same_map() {
                 assert!(keys <= most);
                 fewest = fewest.min(keys);
                 let ev = evaluator(&sk, &plan.needs().expect("needs"));
-                assert_close(&decrypt(&sk, &ev.run_linear(&ct, &plan).expect("image")), &expected, 1e-5);
+                assert_close(&decrypt(&sk, &plan.run(&ev, &ct).expect("image")), &expected, 1e-5);
                 // The plaintexts can be dropped and are made again.
                 assert!(plan.plaintext_bytes() > 0);
                 plan.drop_plaintexts();
                 assert_eq!(plan.plaintext_bytes(), 0);
-                assert_close(&decrypt(&sk, &ev.run_linear(&ct, &plan).expect("image")), &expected, 1e-5);
+                assert_close(&decrypt(&sk, &plan.run(&ev, &ct).expect("image")), &expected, 1e-5);
             }
             Err(error) => {
                 assert!(most < fewest, "{error}");
@@ -221,7 +221,7 @@ fn every_split_and_route_gives_the_same_map() {
     let plan = map.plan(&params, ct.level()).expect("plan");
     let powers = (0..5).flat_map(|log| [1i64 << log, -(1i64 << log)]);
     let ev = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations(powers, KeyLevel::Top));
-    assert_close(&decrypt(&sk, &ev.run_linear(&ct, &plan).expect("image")), &expected, 1e-5);
+    assert_close(&decrypt(&sk, &plan.run(&ev, &ct).expect("image")), &expected, 1e-5);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn results_do_not_depend_on_the_threads_or_the_instruction_set() {
         let plan = map.plan(&params, params.max_level()).expect("plan");
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let ct = encrypt_as(&sk, &Values::Complex(complex(16, 17)), &[16], EncryptOptions::default(), 4);
-        results.push(ev.run_linear(&ct, &plan).expect("image").to_file_bytes().expect("bytes"));
+        results.push(plan.run(&ev, &ct).expect("image").to_file_bytes().expect("bytes"));
     }
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
@@ -290,35 +290,27 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     );
     let plan = map.plan(&params, params.max_level()).expect("plan");
     let x = encrypt(&sk, &[1.0, 2.0, 3.0, 4.0]);
-    assert_refused!(
-        Evaluator::new(&params).run_linear(&x, &plan),
-        CkksError::NoKeys { .. },
-        "a linear transform"
-    );
+    assert_refused!(plan.run(&Evaluator::new(&params), &x), CkksError::NoKeys { .. }, "a linear transform");
     let few = evaluator(&sk, &clathrate_ckks::KeyNeeds::new().rotations([1], KeyLevel::Level(0)));
-    assert_refused!(few.run_linear(&x, &plan), CkksError::Lattice(_), "level 0");
+    assert_refused!(plan.run(&few, &x), CkksError::Lattice(_), "level 0");
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
-    assert_refused!(ev.run_linear(&encrypt(&sk, &[1.0; 5]), &plan), CkksError::Shape { .. }, "rows of 4");
+    assert_refused!(plan.run(&ev, &encrypt(&sk, &[1.0; 5])), CkksError::Shape { .. }, "rows of 4");
     let wide =
         encrypt_as(&sk, &[1.0; 4], &[4], EncryptOptions { capacity: Some(8), ..Default::default() }, 1);
-    assert_refused!(ev.run_linear(&wide, &plan), CkksError::Shape { .. }, "capacity of 4");
+    assert_refused!(plan.run(&ev, &wide), CkksError::Shape { .. }, "capacity of 4");
     let low = ev.drop_to_level(&x, Level(0)).expect("lower");
-    assert_refused!(ev.run_linear(&low, &plan), CkksError::LevelTooLow { .. }, "level");
+    assert_refused!(plan.run(&ev, &low), CkksError::LevelTooLow { .. }, "level");
     let coefficients =
         EncryptOptions { encoding: Some(clathrate_ckks::Encoding::Coefficients), ..Default::default() };
     assert_refused!(
-        ev.run_linear(&encrypt_as(&sk, &[1.0; 4], &[4], coefficients, 1), &plan),
+        plan.run(&ev, &encrypt_as(&sk, &[1.0; 4], &[4], coefficients, 1)),
         CkksError::Encoding { .. },
         "slots"
     );
     let square = ev.multiply_scalar(&x, 0.5).expect("product");
-    assert_refused!(ev.run_linear(&square, &plan), CkksError::ScaleMismatch { .. }, "scale");
+    assert_refused!(plan.run(&ev, &square), CkksError::ScaleMismatch { .. }, "scale");
     // What would round diagonals away, overflow, or take all memory.
-    assert_refused!(
-        ev.evaluate_linear(&square, &map),
-        CkksError::OutOfRange { .. },
-        "rescale the input first"
-    );
+    assert_refused!(map.apply(&ev, &square), CkksError::OutOfRange { .. }, "rescale the input first");
     let large = map.clone().scaled(Complex64::new(1e9, 0.0));
     assert_refused!(large.plan(&params, Level(1)), CkksError::ValueTooLarge { .. }, "level 0");
     assert_refused!(

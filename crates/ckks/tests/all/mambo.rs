@@ -6,8 +6,10 @@ use std::sync::Arc;
 use crate::common::bootstraps::*;
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
 use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan, Placement};
+use clathrate_ckks::circuits::matrix::multiply_inside_bootstrap;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
@@ -71,7 +73,7 @@ fn products_inside_bootstraps_are_the_products() {
             plan.bootstrap().output_level(),
         );
         let matrix = plan.prepare(&ev).expect("keys");
-        let fresh = ev.mambo(&matrix, &ct).expect("product");
+        let fresh = matrix.multiply(&ev, &ct).expect("product");
         assert_eq!(
             (fresh.shape(), fresh.level(), fresh.encoding()),
             (&shapes.1[..], bootstrap, Encoding::Slots)
@@ -117,10 +119,10 @@ fn products_of_real_numbers_are_bootstrapped_in_pairs() {
         let symbol =
             Ciphertext::symbol_with(&params, ct.shape(), *ct.layout(), ct.secret(), ct.level(), ct.scale())
                 .expect("symbol");
-        recorder.mambo(&matrix, &recorder.take_symbol(symbol, None).expect("symbol")).expect("dry run");
+        matrix.multiply(&recorder, &recorder.take_symbol(symbol, None).expect("symbol")).expect("dry run");
         let ratio = recorder.recorded().cost().nanoseconds / plan.nanoseconds_of(true).expect("cost");
         assert!((0.97..1.03).contains(&ratio), "{rows} x {inner}: {ratio}");
-        let fresh = ev.mambo(&matrix, &ct).expect("product");
+        let fresh = matrix.multiply(&ev, &ct).expect("product");
         assert_eq!(
             (fresh.shape(), fresh.level(), fresh.is_complex()),
             (&plan.array_shapes().1[..], Level(6), false)
@@ -158,7 +160,7 @@ fn products_of_every_size_are_the_products() {
         );
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let matrix = plan.prepare(&ev).expect("keys");
-        let fresh = ev.mambo(&matrix, &encrypted(&sk, &plan, &x, false)).expect("product");
+        let fresh = matrix.multiply(&ev, &encrypted(&sk, &plan, &x, false)).expect("product");
         let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
         let (measured, predicted) = (
             complex_deviation(&got[..expected.len()], &expected),
@@ -206,7 +208,7 @@ fn products_before_bootstraps_are_the_products() {
             let (shapes, predicted) = (plan.array_shapes(), plan.predicted_error().expect("prediction"));
             let matrix = plan.prepare(&ev).expect("keys");
             let ct = encrypted(&sk, &plan, &x, real);
-            let fresh = ev.mambo(&matrix, &ct).expect("product");
+            let fresh = matrix.multiply(&ev, &ct).expect("product");
             assert_eq!((fresh.shape(), fresh.level()), (&shapes.1[..], plan.bootstrap().output_level()));
             let (got, expected) = (decrypt_complex(&sk, &fresh), product(&w, &x, columns));
             let measured = complex_deviation(&got, &expected) * if real { 2f64.sqrt() } else { 1.0 };
@@ -287,7 +289,7 @@ fn another_scale_is_refused_before_masks_are_shared() {
         };
         let x = encrypt_as(&sk, &noise(4 * slots, 1), &[4, slots], options, 3);
         let ev = evaluator(&sk, &KeyNeeds::new().conjugate(KeyLevel::Top));
-        assert_refused!(ev.slots_to_coefficients(&x, &plan), CkksError::ScaleMismatch { .. }, "scale");
+        assert_refused!(plan.slots_to_coefficients(&ev, &x), CkksError::ScaleMismatch { .. }, "scale");
     }
 }
 
@@ -389,7 +391,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
             Some(0.1),
         );
         let fused = |w: &[f64], x: &Ciphertext, ev: &Evaluator| {
-            ev.multiply_inside_bootstrap((rows, inner, w), x).expect("a plan").is_some()
+            multiply_inside_bootstrap(ev, (rows, inner, w), x).expect("a plan").is_some()
         };
         let all = w.chunks(inner).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         let bounded = bounded.expect("symbol");
@@ -420,14 +422,14 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are
         // those of the bootstrapped array.
         let large: Vec<f64> = w.iter().map(|w| 8.0 * w).collect();
-        assert!(ev.multiply_inside_bootstrap((rows, inner, &large), &ct).expect("no product").is_none());
+        assert!(multiply_inside_bootstrap(&ev, (rows, inner, &large), &ct).expect("no product").is_none());
         let many = vec![0.1; 40 * inner];
         let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs")))
             .bootstrapping(None)
             .expect("evaluator");
-        assert!(both.multiply_inside_bootstrap((40, inner, &many), &ct).expect("no product").is_none());
+        assert!(multiply_inside_bootstrap(&both, (40, inner, &many), &ct).expect("no product").is_none());
         assert!(
-            both.multiply_inside_bootstrap((1, inner, &many[..inner]), &ct).expect("a product").is_some()
+            multiply_inside_bootstrap(&both, (1, inner, &many[..inner]), &ct).expect("a product").is_some()
         );
         // What cannot be multiplied is refused before a bootstrap.
         let mut wrong = large.clone();
@@ -490,7 +492,7 @@ fn products_follow_one_another() {
     let mut ct = encrypted(&sk, &plans[0], &x, false);
     for plan in &plans {
         let matrix = plan.prepare(&ev).expect("keys");
-        ct = ev.mambo(&matrix, &ct).expect("product");
+        ct = matrix.multiply(&ev, &ct).expect("product");
         assert_eq!(ct.shape(), [rows * columns / slots, slots]);
     }
     let expected = product(&second, &product(&first, &x, columns), columns);
@@ -507,13 +509,13 @@ fn products_follow_one_another() {
     let above = EncryptOptions { level: Some(Level(whole.input_level().0 + 1)), ..plan.encryption() };
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[rows, slots], above, 3);
     let in_slots = |x: &Ciphertext| {
-        let weights = ev.encode_weights(rows, rows, &w, x).expect("weights");
-        ev.rescale(&ev.multiply_matrix(&weights, x).expect("product")).expect("a level")
+        let weights = Weights::encode(&ev, rows, rows, &w, x).expect("weights");
+        ev.rescale(&weights.multiply(&ev, x).expect("product")).expect("a level")
     };
-    let before = ev.bootstrap(&in_slots(&ct), &whole).expect("bootstrap");
-    let after = in_slots(&ev.bootstrap(&ct, &whole).expect("bootstrap"));
+    let before = whole.run(&ev, &in_slots(&ct)).expect("bootstrap");
+    let after = in_slots(&whole.run(&ev, &ct).expect("bootstrap"));
     let matrix = plan.prepare(&ev).expect("keys");
-    let inside = ev.mambo(&matrix, &ct).expect("product");
+    let inside = matrix.multiply(&ev, &ct).expect("product");
     let expected = product(&w, &x, slots);
     for (place, fresh) in [("before", before), ("after", after), ("inside", inside)] {
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &expected);
@@ -586,31 +588,31 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let matrix = plan.prepare(&own).expect("keys");
     let few = EncryptOptions { capacity: Some(slots / 2), ..plan.encryption() };
     let few = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], few, 1);
-    assert_refused!(own.mambo(&matrix, &few), CkksError::Shape { .. }, "capacity of 512");
+    assert_refused!(matrix.multiply(&own, &few), CkksError::Shape { .. }, "capacity of 512");
     let plan = Arc::new(new((2, 2), &[0.5; 4], slots, &options).expect("plan"));
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let matrix = plan.prepare(&ev).expect("keys");
     let three = encrypt_as(&sk, &Values::Real(vec![0.5; 3 * slots]), &[3, slots], plan.encryption(), 1);
-    assert_refused!(ev.mambo(&matrix, &three), CkksError::Shape { .. }, "X.reshape(-1, 512)");
+    assert_refused!(matrix.multiply(&ev, &three), CkksError::Shape { .. }, "X.reshape(-1, 512)");
     let two = encrypt_as(&sk, &Values::Real(vec![0.5; 2 * slots]), &[2, slots], plan.encryption(), 1);
     let real =
         MamboOptions { bootstrap: BootstrapOptions { real: true, ..BootstrapOptions::default() }, ..options };
     let real = Arc::new(new((2, 2), &[0.5; 4], slots, &real).expect("plan"));
     let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs"))).expect("keys");
     let pairs = encrypt_as(&sk, &Values::Complex(complex(2 * slots, 1)), &[2, slots], plan.encryption(), 1);
-    assert_refused!(ev.mambo(&own, &pairs), CkksError::Conversion { .. }, "plan is for real numbers");
+    assert_refused!(own.multiply(&ev, &pairs), CkksError::Conversion { .. }, "plan is for real numbers");
     let few = evaluator(&sk, &plan.matrix().needs());
-    assert_refused!(few.mambo(&matrix, &two), CkksError::MissingKeys { .. }, "bootstrap");
+    assert_refused!(matrix.multiply(&few, &two), CkksError::MissingKeys { .. }, "bootstrap");
     // Every stage can be the last one.
     for stop in [1, 3, 6] {
-        let stopped = ev.clone().with_progress(cancelling_after(stop - 1)).mambo(&matrix, &two);
+        let stopped = matrix.multiply(&ev.clone().with_progress(cancelling_after(stop - 1)), &two);
         assert_refused!(stopped, CkksError::Cancelled, "stopped by the progress");
     }
     assert_refused!(
-        ev.clone().with_progress(cancelling_after(0)).mambo(&matrix, &two),
+        matrix.multiply(&ev.clone().with_progress(cancelling_after(0)), &two),
         CkksError::Cancelled,
         "stopped by the progress"
     );
     let low = ev.drop_to_level(&two, Level(plan.bootstrap().input_level().0 - 1)).expect("a level");
-    assert_refused!(ev.mambo(&matrix, &low), CkksError::LevelTooLow { .. }, "level");
+    assert_refused!(matrix.multiply(&ev, &low), CkksError::LevelTooLow { .. }, "level");
 }

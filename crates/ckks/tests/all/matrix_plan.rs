@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
@@ -63,7 +64,7 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
                     .expect("plan");
                 let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
                 let (ev, matrix) = ready(&sk, &plan);
-                let y = ev.multiply_planned(&matrix, &x).expect("product");
+                let y = matrix.multiply(&ev, &x).expect("product");
                 assert_eq!(
                     (y.shape(), y.level(), y.secret().bodies(), y.params()),
                     (&[rows, columns][..], Level(0), 1, &params)
@@ -96,8 +97,7 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
                     x.scale(),
                 )
                 .expect("symbol");
-                let dry =
-                    recorder.multiply_planned(&matrix, &recorder.take_symbol(symbol, None).expect("symbol"));
+                let dry = matrix.multiply(&recorder, &recorder.take_symbol(symbol, None).expect("symbol"));
                 assert_eq!(dry.expect("dry run").layout(), y.layout());
                 if method == MatrixMethod::Prepared {
                     // Of the other methods the cost is that of such a run.
@@ -125,7 +125,7 @@ fn errors_of_exact_products_are_those_predicted() {
             let data: Vec<f64> = noise(inner * columns, 50).iter().map(|v| v.signum()).collect();
             let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
             let (ev, matrix) = ready(&sk, &plan);
-            let y = ev.multiply_planned(&matrix, &x).expect("product");
+            let y = matrix.multiply(&ev, &x).expect("product");
             let expected = product(&weights, &data, inner, columns);
             sum += decrypt(&sk, &y).iter().zip(&expected).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
             count += (rows * columns) as f64;
@@ -266,7 +266,7 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
         assert_eq!(x.layout().lanes, 128);
         let (ev, matrix) = ready(&sk, &plan);
         assert_eq!(sk.evaluation_keys(&plan.needs()).expect("keys").bytes(), plan.chosen().owner_key_bytes);
-        let y = ev.multiply_planned(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         assert_eq!(y.layout().lanes, 128);
         let measured = deviation(&decrypt(&sk, &y), &expected);
         assert!(measured < 2.0 * plan.chosen().error, "{measured:e}, {:e}", plan.chosen().error);
@@ -294,8 +294,8 @@ fn a_product_is_the_factor_of_the_next_one() {
         let lanes = Some(x.layout().lanes);
         let two = MatrixPlan::new(&params, (7, 12, &second), 9, &at(methods[1], 1, lanes)).expect("plan");
         let ((ev1, w1), (ev2, w2)) = (ready(&sk, &one), ready(&sk, &two));
-        let y = ev1.multiply_planned(&w1, &x).expect("first");
-        let z = ev2.multiply_planned(&w2, &y).expect("second");
+        let y = w1.multiply(&ev1, &x).expect("first");
+        let z = w2.multiply(&ev2, &y).expect("second");
         assert_close(&decrypt(&sk, &z), &expected, 1e-4);
     }
 }
@@ -321,15 +321,15 @@ fn what_no_plan_fits_is_refused() {
     let exact = plan(&by(MatrixMethod::Exact, false)).expect("plan");
     let (ev, matrix) = ready(&sk, &exact);
     let other = sk.encrypt_array(&noise(200, 1), &[4, 50], common_options(Some(Level(0)))).expect("array");
-    assert_refused!(ev.multiply_planned(&matrix, &other), CkksError::OutOfRange { .. }, "level 1");
+    assert_refused!(matrix.multiply(&ev, &other), CkksError::OutOfRange { .. }, "level 1");
     let wrong = sk.encrypt_array(&noise(150, 1), &[3, 50], exact.encryption()).expect("array");
-    assert_refused!(ev.multiply_planned(&matrix, &wrong), CkksError::Shape { .. }, "3 columns");
-    let without = Evaluator::new(&params)
-        .multiply_planned(&matrix, &encrypted(&sk, &exact, &noise(200, 1), [4, 50], false));
+    assert_refused!(matrix.multiply(&ev, &wrong), CkksError::Shape { .. }, "3 columns");
+    let without =
+        matrix.multiply(&Evaluator::new(&params), &encrypted(&sk, &exact, &noise(200, 1), [4, 50], false));
     assert_refused!(without, CkksError::NoKeys { .. }, "packing");
     let right = encrypted(&sk, &exact, &noise(200, 1), [4, 50], false);
     assert!(matches!(
-        ev.with_progress(cancelling_after(0)).multiply_planned(&matrix, &right),
+        matrix.multiply(&ev.with_progress(cancelling_after(0)), &right),
         Err(CkksError::Cancelled)
     ));
 }
@@ -354,10 +354,10 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
         };
         let x = sk.encrypt_array(&data, &[inner, columns], options).expect("array");
         let ev = evaluator(&sk, &KeyNeeds::new().shared_mask(bodies, KeyLevel::Top));
-        let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
-        let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("split")).expect("rescaled");
+        let w = Weights::encode(&ev, rows, inner, &weights, &x).expect("weights");
+        let y = ev.rescale(&w.multiply(&ev, &x).expect("split")).expect("rescaled");
         assert_close(&decrypt(&sk, &y), &expected, 1e-3);
-        let text = ev.explain_matrix(&w, &x).expect("explained");
+        let text = w.explain(&ev, &x).expect("explained");
         for word in ["5 x 9", "split", "2 rows each", "predicted", "2^-"] {
             assert!(text.contains(word), "{word} in {text}");
         }
@@ -372,16 +372,11 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
             .expect("a number");
         assert!(deviation(&decrypt(&sk, &y), &expected) < (-bits).exp2());
         let without = Evaluator::new(&params);
-        assert_refused!(
-            without.multiply_matrix(&w, &x),
-            CkksError::SharedMask { .. },
-            "split_mask",
-            "prepare"
-        );
-        assert_refused!(without.explain_matrix(&w, &x), CkksError::SharedMask { .. }, "split_mask");
+        assert_refused!(w.multiply(&without, &x), CkksError::SharedMask { .. }, "split_mask", "prepare");
+        assert_refused!(w.explain(&without, &x), CkksError::SharedMask { .. }, "split_mask");
     }
     let x = sk.encrypt_array(&data, &[inner, columns], common_options(None)).expect("array");
     let ev = Evaluator::new(&params);
-    let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
-    assert!(ev.explain_matrix(&w, &x).expect("explained").contains("no key"));
+    let w = Weights::encode(&ev, rows, inner, &weights, &x).expect("weights");
+    assert!(w.explain(&ev, &x).expect("explained").contains("no key"));
 }

@@ -39,9 +39,9 @@ impl Case {
     fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Ciphertext {
         let weights = match self.scale {
             Some(scale) => Weights::new(self.rows, self.inner, &self.weights(), scale),
-            None => evaluator.encode_weights(self.rows, self.inner, &self.weights(), x),
+            None => Weights::encode(evaluator, self.rows, self.inner, &self.weights(), x),
         };
-        evaluator.multiply_matrix(&weights.expect("weights"), x).expect("a product")
+        weights.expect("weights").multiply(evaluator, x).expect("a product")
     }
 }
 
@@ -144,8 +144,8 @@ fn products_under_parameters_without_special_primes_have_a_price() {
     );
     let recorder = Evaluator::recording(&params);
     let x = recorder.symbol(&[3, 8], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-    let weights = recorder.encode_weights(2, 3, &[0.5; 6], &x).expect("weights");
-    let product = recorder.multiply_matrix(&weights, &x).expect("a product");
+    let weights = Weights::encode(&recorder, 2, 3, &[0.5; 6], &x).expect("weights");
+    let product = weights.multiply(&recorder, &x).expect("a product");
     let matrix = recorder.recorded().cost();
     recorder.rescale(&product).expect("a rescale");
     let both = recorder.recorded().cost();
@@ -161,8 +161,8 @@ fn prices_of_the_largest_symbols_are_finite() {
     let recorder = Evaluator::recording(&params);
     let x =
         recorder.symbol(&[2, 1 << 46], Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-    let weights = recorder.encode_weights(1, 2, &[0.5; 2], &x).expect("weights");
-    recorder.multiply_matrix(&weights, &x).expect("a product");
+    let weights = Weights::encode(&recorder, 1, 2, &[0.5; 2], &x).expect("weights");
+    weights.multiply(&recorder, &x).expect("a product");
     let cost = recorder.recorded().cost();
     assert!(cost.nanoseconds.is_finite() && cost.multiply_adds > 2f64.powi(47), "{cost:?}");
 }

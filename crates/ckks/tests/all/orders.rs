@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, SecretKey};
@@ -122,7 +123,7 @@ fn complex_coefficients_add_scale_and_combine() {
     check(ev.add_plain(&x, &b), &|i| a[i] + b[i]);
     check(ev.multiply_scalar(&x, 0.3).and_then(|z| ev.rescale(&z)), &|i| 0.3 * a[i]);
     let weights = noise(6, 8);
-    let product = ev.multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x);
+    let product = Weights::encode(&ev, 2, 3, &weights, &x).expect("weights").multiply(&ev, &x);
     let got = decrypt_complex(&sk, &product.expect("product"));
     for (i, z) in got.iter().enumerate() {
         let expected: Complex64 =

@@ -187,7 +187,7 @@ fn plans_choose_by_time_within_a_limit_on_keys_and_their_keys_suffice() {
             EncryptOptions { level: Some(plan.level()), ..coefficients() },
             13,
         );
-        let packed = ev.pack_by(&ev.to_lwe(&x).expect("samples"), &plan).expect("packed");
+        let packed = plan.run(&ev, &ev.to_lwe(&x).expect("samples")).expect("packed");
         let got = decrypt(&sk, &packed);
         let error = deviation(&got, &data);
         assert!(
@@ -257,11 +257,7 @@ fn what_cannot_be_packed_is_refused() {
     );
     let other =
         PackingPlan::new(&params, &PackingOptions { degree: 4, ..PackingOptions::default() }).expect("plan");
-    assert_refused!(
-        ev.pack_by(&low, &other),
-        CkksError::Conversion { .. },
-        "samples of shape 4x16, not 1x64"
-    );
+    assert_refused!(other.run(&ev, &low), CkksError::Conversion { .. }, "samples of shape 4x16, not 1x64");
     // An odd part of the rank remains, by the row method.
     let odd =
         PackingPlan::new(&crate::common::params("insecure_rank3"), &PackingOptions::default()).expect("plan");

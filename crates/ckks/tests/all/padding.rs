@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
@@ -191,7 +192,7 @@ fn polynomials_clear_what_they_put_into_the_padding() {
             let p = Polynomial::new(coefficients.clone(), basis, (-1.0, 1.0)).expect("polynomial");
             for case in cases().iter().chain(&natural_cases()) {
                 let (x, a) = encrypt_case(&sk, case, 4);
-                let result = ev.evaluate_polynomial(&x, &p).expect("polynomial");
+                let result = p.apply(&ev, &x).expect("polynomial");
                 let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate(a)).collect();
                 assert_padded(&sk, "polynomial", &result, &expected, 0.0);
             }
@@ -199,7 +200,7 @@ fn polynomials_clear_what_they_put_into_the_padding() {
             let case = Case { shape: vec![5], capacity: None };
             let (x, a) = encrypt_case(&sk, &case, 4);
             let dirty = dirtied(&ev, &sk, &x, 0.25);
-            let result = ev.evaluate_polynomial(&dirty, &p).expect("polynomial");
+            let result = p.apply(&ev, &dirty).expect("polynomial");
             let expected: Vec<Complex64> = a.iter().map(|&a| p.evaluate(a - 0.25)).collect();
             assert_slots(
                 "polynomial",
@@ -470,8 +471,9 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
             (x.clone(), a.clone(), None),
             (dirtied(&ev, &sk, &x, 0.5), zip(&a, &a, |a, _| a - 0.5), Some(-0.5)),
         ] {
-            let product = ev
-                .multiply_matrix(&ev.encode_weights(2, 3, &weights, &x).expect("weights"), &x)
+            let product = Weights::encode(&ev, 2, 3, &weights, &x)
+                .expect("weights")
+                .multiply(&ev, &x)
                 .expect("product");
             let entries: Vec<Complex64> = (0..2 * columns)
                 .map(|i| (0..3).map(|k| weights[i / columns * 3 + k] * a[k * columns + i % columns]).sum())
@@ -556,9 +558,8 @@ fn coefficients_are_zero_behind_the_last_entry() {
         let options = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[2, columns], options, 13);
         let weights = noise(4, 2);
-        let product = ev
-            .multiply_matrix(&ev.encode_weights(2, 2, &weights, &x).expect("weights"), &x)
-            .expect("product");
+        let product =
+            Weights::encode(&ev, 2, 2, &weights, &x).expect("weights").multiply(&ev, &x).expect("product");
         for x in [ev.add(&x, &x), ev.add_plain(&x, &data), ev.multiply_scalar(&x, -0.4), Ok(product)] {
             let x = x.expect("a linear operation");
             assert_eq!(x.padding(), Padding::Zero);

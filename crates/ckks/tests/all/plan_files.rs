@@ -57,7 +57,7 @@ fn plans_come_back_from_files_with_their_diagonals() {
             assert_eq!(load(&path, &params, false).expect("plan").plaintext_bytes(), 0);
             plan.encode().expect("encoded");
             let bytes = plan.plaintext_bytes();
-            let expected = ev.run_linear(&ct, &plan).expect("image").to_file_bytes().expect("bytes");
+            let expected = plan.run(&ev, &ct).expect("image").to_file_bytes().expect("bytes");
             assert_eq!(plan.plaintext_bytes(), bytes, "map {index}: what was encoded ahead is what is used");
             plan.save(&path).expect("file");
             for trusted in [false, true] {
@@ -69,7 +69,7 @@ fn plans_come_back_from_files_with_their_diagonals() {
                 );
                 assert_eq!((again.rotations(), again.switches()), (plan.rotations(), plan.switches()));
                 assert_eq!(again.plaintext_bytes(), bytes);
-                let got = ev.run_linear(&ct, &again).expect("image").to_file_bytes().expect("bytes");
+                let got = again.run(&ev, &ct).expect("image").to_file_bytes().expect("bytes");
                 assert!(got == expected, "map {index}, trusted {trusted}");
                 assert_eq!(again.plaintext_bytes(), bytes, "nothing was encoded anew");
                 // A file of a plan from a file is that file.
@@ -101,7 +101,7 @@ fn mapped_plans_outlive_their_files_name() {
     let ev = evaluator(&sk, &plan.needs().expect("needs"));
     let ct = encrypt(&sk, &noise(32, 2));
     let [expected, got] =
-        [&plan, &again].map(|plan| ev.run_linear(&ct, plan).expect("image").to_file_bytes().expect("bytes"));
+        [&plan, &again].map(|plan| plan.run(&ev, &ct).expect("image").to_file_bytes().expect("bytes"));
     assert!(expected == got);
 }
 
@@ -117,7 +117,7 @@ fn plans_that_keep_nothing_encode_for_each_use() {
     });
     let ev = evaluator(&sk, &plans[0].needs().expect("needs"));
     let [kept, thrown] =
-        [0, 1].map(|i| ev.run_linear(&ct, &plans[i]).expect("image").to_file_bytes().expect("bytes"));
+        [0, 1].map(|i| plans[i].run(&ev, &ct).expect("image").to_file_bytes().expect("bytes"));
     assert!(kept == thrown);
     assert!(plans[0].plaintext_bytes() > 0 && plans[1].plaintext_bytes() == 0);
     assert_refused!(plans[1].encode(), CkksError::OutOfRange { .. }, "on_the_fly");

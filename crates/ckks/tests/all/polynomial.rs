@@ -47,7 +47,7 @@ fn levels_of(degree: usize) -> usize {
 fn check(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, x: &Ciphertext, data: &[f64]) -> (f64, f64) {
     let params = ev.params();
     let plan = p.plan_at(params, x.level(), x.scale()).expect("plan");
-    let y = ev.run_polynomial(x, &plan).expect("run");
+    let y = plan.run(ev, x).expect("run");
     assert_eq!((y.level(), y.scale()), (plan.output_level(), plan.output_scale()));
     assert_eq!(y.scale(), params.scale(y.level()), "the canonical scale");
     assert_eq!(x.level().0 - y.level().0, plan.depth());
@@ -213,27 +213,19 @@ fn known_functions_come_out_as_their_fits_promise() {
         let x = encrypt(&sk, &data);
         let (error, bound) = check(&sk, &ev, &p, &x, &data);
         let expected: Vec<f64> = data.iter().map(|&x| function(x)).collect();
-        assert_close(
-            &decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("polynomial")),
-            &expected,
-            fit_error + bound,
-        );
+        assert_close(&decrypt(&sk, &p.apply(&ev, &x).expect("polynomial")), &expected, fit_error + bound);
         println!("{name}: fit {off:.2e}, error {error:.2e}, bound {bound:.2e}");
     }
     // Known values, not our own arithmetic: sigmoid(1), sigmoid(-3), e.
     let x = encrypt(&sk, &[1.0, -3.0]);
     let p = Polynomial::fit(sigmoid, 31, (-8.0, 8.0)).expect("fit");
     assert_close(
-        &decrypt(&sk, &ev.evaluate_polynomial(&x, &p).expect("sigmoid")),
+        &decrypt(&sk, &p.apply(&ev, &x).expect("sigmoid")),
         &[0.731_058_578_630_004_9, 0.047_425_873_177_566_78],
         1e-5,
     );
     let p = Polynomial::fit(f64::exp, 14, UNIT_DOMAIN).expect("fit");
-    assert_close(
-        &decrypt(&sk, &ev.evaluate_polynomial(&x_of(&sk, 1.0), &p).expect("exp")),
-        &[std::f64::consts::E],
-        1e-6,
-    );
+    assert_close(&decrypt(&sk, &p.apply(&ev, &x_of(&sk, 1.0)).expect("exp")), &[std::f64::consts::E], 1e-6);
 }
 
 fn x_of(sk: &SecretKey, value: f64) -> Ciphertext {
@@ -249,22 +241,18 @@ fn matrices_complex_entries_and_padding_come_out_entry_by_entry() {
     for shape in [vec![], vec![1], vec![3], vec![3, 5], vec![2, params.slot_count() + 3]] {
         let data = noise(shape.iter().product(), 8);
         let x = sk.encrypt_array(&data, &shape, slots).expect("encrypt");
-        let y = ev.evaluate_polynomial(&x, &p).expect("polynomial");
+        let y = p.apply(&ev, &x).expect("polynomial");
         assert_eq!(y.shape(), shape);
         assert_close(&decrypt(&sk, &y), &clear(&p, &data), 1e-6);
     }
     // Padding stays zero: a rotation brings it in.
     let data = [0.25, -0.5, 0.75];
-    let y = ev
-        .rotate(&ev.evaluate_polynomial(&encrypt(&sk, &data), &p).expect("polynomial"), 1)
-        .expect("rotation");
+    let y = ev.rotate(&p.apply(&ev, &encrypt(&sk, &data)).expect("polynomial"), 1).expect("rotation");
     assert_close(&decrypt(&sk, &y), &[p.evaluate_real(-0.5), p.evaluate_real(0.75), 0.0], 1e-6);
     let data: Vec<Complex64> =
         noise(32, 2).iter().zip(noise(32, 3)).map(|(&re, im)| Complex64::new(re, im) * 0.7).collect();
     let x = sk.encrypt_array(&data, &[32], slots).expect("encrypt");
-    let Values::Complex(got) =
-        sk.decrypt(&ev.evaluate_polynomial(&x, &p).expect("polynomial")).expect("decrypt")
-    else {
+    let Values::Complex(got) = sk.decrypt(&p.apply(&ev, &x).expect("polynomial")).expect("decrypt") else {
         panic!("complex data came back real")
     };
     let worst = got.iter().zip(&data).map(|(y, &x)| (y - p.evaluate(x)).norm()).fold(0.0, f64::max);
@@ -281,7 +269,7 @@ fn unscaled_products_and_odd_scales_are_brought_to_order_first() {
     for basis in BASES {
         for degree in [0, 1, 2, 5, 9] {
             let p = polynomial(&random(degree, 6), basis);
-            let y = ev.evaluate_polynomial(&square, &p).expect("polynomial");
+            let y = p.apply(&ev, &square).expect("polynomial");
             assert_eq!(y.scale(), params.scale(y.level()));
             assert_eq!(
                 params.max_level().0 - y.level().0,
@@ -304,38 +292,21 @@ fn plans_serve_inputs_above_their_level_and_refuse_the_others() {
     let (data, p) = (ramp(64), polynomial(&random(6, 1), Chebyshev));
     let x = encrypt(&sk, &data);
     let plan = p.plan(&params, Level(5)).expect("plan");
-    let y = ev.run_polynomial(&x, &plan).expect("run");
+    let y = plan.run(&ev, &x).expect("run");
     assert_eq!(y.level(), Level(2));
     assert_close(&decrypt(&sk, &y), &clear(&p, &data), 1e-6);
     let low = ev.drop_to_level(&x, Level(4)).expect("drop");
-    assert_refused!(
-        ev.run_polynomial(&low, &plan),
-        CkksError::LevelTooLow { .. },
-        "needs level 5",
-        "at level 4"
-    );
+    assert_refused!(plan.run(&ev, &low), CkksError::LevelTooLow { .. }, "needs level 5", "at level 4");
     let options =
         EncryptOptions { level: Some(Level(5)), scale: Some(2f64.powi(35)), ..EncryptOptions::default() };
     let odd = encrypt_as(&sk, &Values::Real(data.clone()), &[data.len()], options, 1);
-    assert_refused!(ev.run_polynomial(&odd, &plan), CkksError::ScaleMismatch { .. }, "2^35", "2^40");
+    assert_refused!(plan.run(&ev, &odd), CkksError::ScaleMismatch { .. }, "2^35", "2^40");
     let dense = EncryptOptions { encoding: Some(Encoding::Coefficients), ..EncryptOptions::default() };
     let dense = encrypt_as(&sk, &Values::Real(data), &[64], dense, 1);
-    assert_refused!(
-        ev.evaluate_polynomial(&dense, &p),
-        CkksError::Encoding { .. },
-        "needs the encoding slots"
-    );
-    assert_refused!(
-        Evaluator::new(&params).evaluate_polynomial(&x, &p),
-        CkksError::NoKeys { .. },
-        "evaluation keys"
-    );
+    assert_refused!(p.apply(&ev, &dense), CkksError::Encoding { .. }, "needs the encoding slots");
+    assert_refused!(p.apply(&Evaluator::new(&params), &x), CkksError::NoKeys { .. }, "evaluation keys");
     let (other, ..) = setup("insecure_small", &KeyNeeds::new());
-    assert_refused!(
-        Evaluator::new(&other).run_polynomial(&x, &plan),
-        CkksError::WrongParams { .. },
-        "other parameters"
-    );
+    assert_refused!(plan.run(&Evaluator::new(&other), &x), CkksError::WrongParams { .. }, "other parameters");
 }
 
 #[test]
@@ -441,7 +412,7 @@ fn dry_runs_give_the_plans_needs_levels_and_scales() {
             let top = params.max_level();
             let symbol = Ciphertext::symbol(&params, &[5], Encoding::Slots, false, top, params.scale(top))
                 .expect("symbol");
-            let y = recorder.evaluate_polynomial(&symbol, &p).expect("dry run");
+            let y = p.apply(&recorder, &symbol).expect("dry run");
             let plan = p.plan(&params, top).expect("plan");
             assert_eq!(recorder.needs(), plan.needs().expect("needs"));
             assert!(y.is_symbol());

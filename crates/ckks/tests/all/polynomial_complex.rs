@@ -36,7 +36,7 @@ fn random(degree: usize, seed: u64) -> Vec<Complex64> {
 /// together), and the bound on it.
 fn check(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, x: &Ciphertext, data: &[Complex64]) -> (f64, f64) {
     let plan = p.plan_at(ev.params(), x.level(), x.scale()).expect("plan");
-    let y = ev.run_polynomial(x, &plan).expect("run");
+    let y = plan.run(ev, x).expect("run");
     assert_eq!(
         (y.level(), y.scale(), y.is_complex()),
         (plan.output_level(), plan.output_scale(), x.is_complex() || plan.is_complex())
@@ -98,7 +98,7 @@ fn the_imaginary_unit_is_i_in_every_slot_at_every_rank_and_length() {
                 (vec![0.0.into(), Complex64::new(2.0, -3.0)], true),
                 (vec![0.5 * I, 0.25 * I], false),
             ] {
-                let y = ev.evaluate_polynomial(&x, &polynomial(&coefficients, Power)).expect("polynomial");
+                let y = polynomial(&coefficients, Power).apply(&ev, &x).expect("polynomial");
                 assert_eq!(params.max_level().0 - y.level().0, usize::from(!free));
                 let expected: Vec<Complex64> =
                     data.iter().map(|&x| coefficients[0] + coefficients[1] * x).collect();
@@ -171,7 +171,7 @@ fn domains_complex_inputs_padding_and_dry_runs_work_with_complex_coefficients() 
     // Padding stays zero: a rotation brings it in.
     let p = polynomial(&[Complex64::new(0.5, -0.25), 0.25 * I, 0.3.into()], Power);
     let y = ev
-        .rotate(&ev.evaluate_polynomial(&encrypt(&sk, &[0.25, -0.5, 0.75]), &p).expect("polynomial"), 1)
+        .rotate(&p.apply(&ev, &encrypt(&sk, &[0.25, -0.5, 0.75])).expect("polynomial"), 1)
         .expect("rotation");
     let expected = [p.evaluate(-0.5), p.evaluate(0.75), Complex64::default()];
     assert!(complex_deviation(&decrypt_complex(&sk, &y), &expected) < 1e-7);
@@ -180,7 +180,7 @@ fn domains_complex_inputs_padding_and_dry_runs_work_with_complex_coefficients() 
     let top = params.max_level();
     let symbol =
         Ciphertext::symbol(&params, &[5], Encoding::Slots, false, top, params.scale(top)).expect("symbol");
-    let result = recorder.evaluate_polynomial(&symbol, &p).expect("dry run");
+    let result = p.apply(&recorder, &symbol).expect("dry run");
     assert!(result.is_symbol() && result.is_complex());
     assert_eq!(recorder.needs(), p.plan(&params, top).expect("plan").needs().expect("needs"));
 }

@@ -53,7 +53,7 @@ fn errors_along_a_schedule_of_ranks_are_the_predicted_ones() {
                 ..EncryptOptions::default()
             };
             let x = encrypt_as(&sk, &Values::Real(data.clone()), &[rows, params.slot_count()], options, 9);
-            let y = ev.run_polynomial(&x, &plan).expect("run");
+            let y = plan.run(&ev, &x).expect("run");
             assert_eq!(y.params().rank(), plan.output_rank());
             let expected: Vec<f64> = data.iter().map(|&x| p.evaluate_real(x)).collect();
             // Errors of both parts of a slot, of which real data show one.

@@ -2,6 +2,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::encoding::{decode_coefficients, encode_coefficients};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
@@ -191,8 +192,8 @@ fn matrix_products_have_the_modelled_error() {
         let (w, m) = (noise(rows * inner, 12), noise(inner * columns, 13));
         let ct = encrypt_as(&sk, &Values::Real(m.clone()), &[inner, columns], EncryptOptions::default(), 14);
         let ev = Evaluator::new(&params);
-        let weights = ev.encode_weights(rows, inner, &w, &ct).expect("weights");
-        let product = ev.rescale(&ev.multiply_matrix(&weights, &ct).expect("product")).expect("rescale");
+        let weights = Weights::encode(&ev, rows, inner, &w, &ct).expect("weights");
+        let product = ev.rescale(&weights.multiply(&ev, &ct).expect("product")).expect("rescale");
         let mut expected = vec![0.0; rows * columns];
         for i in 0..rows {
             for j in 0..inner {

@@ -133,11 +133,11 @@ fn arrays_and_evaluation_mention_types_with_names() {
         Evaluator::symbol => fn(&Evaluator, &[usize], Encoding, Level, f64) -> Checked<Ciphertext>;
         Evaluator::share_mask_along => fn(&Evaluator, &Ciphertext, usize, Option<BodyAxis>) -> Checked<Ciphertext>;
         Evaluator::change_secret => fn(&Evaluator, &Ciphertext, SecretName) -> Checked<Ciphertext>;
-        Evaluator::multiply_matrix => fn(&Evaluator, &Weights, &Ciphertext) -> Checked<Ciphertext>;
-        Evaluator::run_polynomial => fn(&Evaluator, &Ciphertext, &PolynomialPlan) -> Checked<Ciphertext>;
+        Weights::multiply => fn(&Weights, &Evaluator, &Ciphertext) -> Checked<Ciphertext>;
+        PolynomialPlan::run => fn(&PolynomialPlan, &Evaluator, &Ciphertext) -> Checked<Ciphertext>;
         Evaluator::sum_of_products_rescale => fn(&Evaluator, &[ProductTerm<'_>], Option<&Ciphertext>) -> Checked<Ciphertext>;
         Evaluator::linear_combination => fn(&Evaluator, &[Multiple<'_>], f64) -> Checked<Ciphertext>;
-        Evaluator::follow => fn(&Evaluator, &Ciphertext, &RankSchedule) -> Checked<Ciphertext>;
+        RankSchedule::run => fn(&RankSchedule, &Evaluator, &Ciphertext) -> Checked<Ciphertext>;
         Recording::stages => fn(&Recording) -> &[StageCost];
         Recording::keys => fn(&Recording, &Params) -> Checked<KeyRequirements>;
         Values::into_complex => fn(Values) -> Vec<Complex64>;

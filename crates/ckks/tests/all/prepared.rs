@@ -3,6 +3,7 @@
 
 use crate::common::measure::*;
 use crate::common::*;
+use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored, TrustedMap};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
@@ -55,7 +56,7 @@ impl Case {
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
         assert_eq!(matrix.key_bytes(), matrix.plan().key_bytes().expect("bytes"));
-        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         assert_eq!(
             (y.shape(), y.level(), y.secret().bodies()),
             (&[rows, columns][..], Level(x.level().0 - 1), 1)
@@ -149,7 +150,7 @@ fn the_noise_of_keys_and_rounding_is_that_predicted() {
         .expect("plan");
         let noise = plan.noise();
         let (ev, matrix) = prepared(&sk, plan);
-        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         sum += decrypt(&sk, &y).iter().map(|v| (v * y.scale()).powi(2)).sum::<f64>();
         count += (rows * columns) as f64;
         predicted += noise.total() / 6.0;
@@ -177,7 +178,7 @@ fn slots_and_complex_numbers_are_combined_too() {
     let x = encrypt_as(&sk, &Values::Complex(data.clone()), &[inner, columns], options, 5);
     let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("plan");
     let (ev, matrix) = prepared(&sk, plan);
-    let y = ev.multiply_prepared(&matrix, &x).expect("product");
+    let y = matrix.multiply(&ev, &x).expect("product");
     let part = |f: fn(&clathrate_ckks::Complex64) -> f64| {
         product(&weights, &data.iter().map(f).collect::<Vec<_>>(), inner, columns)
     };
@@ -246,8 +247,8 @@ fn a_dry_run_of_a_product_records_the_cost_of_its_plan() {
     let symbol = Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
         .expect("symbol");
     let symbol = dry.take_symbol(symbol, Some(1.0)).expect("taken");
-    let y = dry.multiply_prepared(&matrix, &symbol).expect("a dry run");
-    let real = Evaluator::new(&params).multiply_prepared(&matrix, &x).expect("a product");
+    let y = matrix.multiply(&dry, &symbol).expect("a dry run");
+    let real = matrix.multiply(&Evaluator::new(&params), &x).expect("a product");
     assert_eq!(
         (y.shape(), y.level(), y.scale(), y.layout(), y.secret()),
         (real.shape(), real.level(), real.scale(), real.layout(), real.secret())
@@ -297,7 +298,7 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         let predicted = plan.error();
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], plan.encryption(), 5);
         let (ev, matrix) = prepared(&sk, plan);
-        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         let measured = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
         println!("{name}, level {level}: 2^{:.1}, predicted 2^{:.1}", measured.log2(), predicted.log2());
         assert!(
@@ -384,7 +385,7 @@ fn fewer_lanes_than_there_is_room_for_are_multiplied_as_well() {
         let plan = PreparedPlan::new(rows, inner, &weights, &x, PreparedOptions::default()).expect("plan");
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
-        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         assert_eq!(y.layout().lanes, lanes);
         let error = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
         assert!(error < 2.0 * predicted, "{lanes} lanes: {error:e}, {predicted:e}");
@@ -407,15 +408,15 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
     assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
     let ev = Evaluator::new(&params);
     // A product takes the rows of a polynomial apart by itself.
-    let w = ev.encode_weights(rows, inner, &weights, &x).expect("weights");
-    let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("product")).expect("rescaled");
+    let w = Weights::encode(&ev, rows, inner, &weights, &x).expect("weights");
+    let y = ev.rescale(&w.multiply(&ev, &x).expect("product")).expect("rescaled");
     assert_eq!((y.params().degree(), y.bundles().len()), (32, 5));
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     let apart = ev.to_mlwe(&x, 8).expect("rows");
     assert_eq!((apart.params().degree(), apart.bundles().len()), (32, 9));
     assert!(deviation(&decrypt(&sk, &apart), &data) < 1e-6);
-    let w = ev.encode_weights(rows, inner, &weights, &apart).expect("weights");
-    let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
+    let w = Weights::encode(&ev, rows, inner, &weights, &apart).expect("weights");
+    let y = ev.rescale(&w.multiply(&ev, &apart).expect("product")).expect("rescaled");
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     // Fewer lanes than there is room for come apart at a larger degree, numbers at a distance.
     for lanes in [2, 4] {
@@ -432,7 +433,7 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
         let again = evaluator(&sk, &needs).pack_rows(&apart, &[]).expect("packed");
         assert_eq!(again.layout(), x.layout());
         assert!(deviation(&decrypt(&sk, &again), &data) < 1e-5);
-        let y = ev.rescale(&ev.multiply_matrix(&w, &x).expect("product")).expect("rescaled");
+        let y = ev.rescale(&w.multiply(&ev, &x).expect("product")).expect("rescaled");
         assert!(deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)) < 1e-3);
     }
 }
@@ -472,34 +473,34 @@ fn what_does_not_fit_is_refused_with_numbers() {
     let stopped = ev.clone().with_progress(cancelling_after(0));
     assert!(matches!(plan(&x).expect("plan").prepare(&stopped), Err(CkksError::Cancelled)));
     let matrix = plan(&x).expect("plan").prepare(&ev).expect("prepared");
-    assert!(matches!(stopped.multiply_prepared(&matrix, &x), Err(CkksError::Cancelled)));
+    assert!(matches!(matrix.multiply(&stopped, &x), Err(CkksError::Cancelled)));
     // Other rows, other masks, another level, another owner.
     let other = |shape: &[usize], options, level: Option<usize>| {
         let values = Values::Real(noise(shape.iter().product(), 1));
         encrypt_as(&sk, &values, shape, EncryptOptions { level: level.map(Level), ..options }, 6)
     };
     assert!(matches!(
-        ev.multiply_prepared(&matrix, &other(&[15, 32], under_masks(2), None)),
+        matrix.multiply(&ev, &other(&[15, 32], under_masks(2), None)),
         Err(CkksError::Shape { .. })
     ));
     assert!(matches!(
-        ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(4), None)),
+        matrix.multiply(&ev, &other(&[16, 32], under_masks(4), None)),
         Err(CkksError::Conversion { .. })
     ));
     assert!(matches!(
-        ev.multiply_prepared(&matrix, &other(&[16, 60], under_masks(2), None)),
+        matrix.multiply(&ev, &other(&[16, 60], under_masks(2), None)),
         Err(CkksError::Conversion { .. })
     ));
     assert!(matches!(
-        ev.multiply_prepared(&matrix, &other(&[16, 32], under_masks(2), Some(0))),
+        matrix.multiply(&ev, &other(&[16, 32], under_masks(2), Some(0))),
         Err(CkksError::OutOfRange { .. })
     ));
     let stranger =
         encrypt_as(&secret(&params, 77), &Values::Real(data.clone()), &[16, 32], under_masks(2), 5);
-    assert!(matches!(ev.multiply_prepared(&matrix, &stranger), Err(CkksError::WrongSecret { .. })));
+    assert!(matches!(matrix.multiply(&ev, &stranger), Err(CkksError::WrongSecret { .. })));
     // Another number of columns in the same lanes is no other matrix.
     let narrow = other(&[16, 27], under_masks(2), None);
-    let y = ev.multiply_prepared(&matrix, &narrow).expect("27 columns");
+    let y = matrix.multiply(&ev, &narrow).expect("27 columns");
     assert!(deviation(&decrypt(&sk, &y), &product(&weights, &noise(16 * 27, 1), 16, 27)) < 1e-3);
 }
 
@@ -521,8 +522,8 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         let lanes = x.layout().lanes;
         let ev = Evaluator::new(&params);
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
-        let w = ev.encode_weights(rows, inner, &weights, &apart).expect("weights");
-        let y = ev.rescale(&ev.multiply_matrix(&w, &apart).expect("product")).expect("rescaled");
+        let w = Weights::encode(&ev, rows, inner, &weights, &apart).expect("weights");
+        let y = ev.rescale(&w.multiply(&ev, &apart).expect("product")).expect("rescaled");
         let steps = y.params().packing_steps(midpoints).expect("steps");
         let needs = steps.iter().fold(KeyNeeds::new(), |needs, step| {
             needs.operation(
@@ -575,14 +576,13 @@ fn prepared_matrices_come_back_from_files() {
             let options = PreparedOptions { products: Some(products), ..PreparedOptions::default() };
             let (ev, matrix) =
                 prepared(&sk, PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan"));
-            let expected =
-                ev.multiply_prepared(&matrix, &x).expect("product").to_file_bytes().expect("bytes");
+            let expected = matrix.multiply(&ev, &x).expect("product").to_file_bytes().expect("bytes");
             matrix.save(&path).expect("file");
             for trusted in [false, true] {
                 let again = load(&params, trusted).expect("matrix");
                 assert_eq!(again.plan().explain(), matrix.plan().explain());
                 assert_eq!((again.key_id(), again.key_bytes()), (matrix.key_id(), matrix.key_bytes()));
-                let got = ev.multiply_prepared(&again, &x).expect("product").to_file_bytes().expect("bytes");
+                let got = again.multiply(&ev, &x).expect("product").to_file_bytes().expect("bytes");
                 assert!(got == expected, "{rows} x {inner}, {products}, trusted {trusted}");
                 // A file of a matrix from a file is that file.
                 assert!(again.to_file_bytes().expect("bytes") == std::fs::read(&path).expect("file"));
@@ -650,7 +650,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         assert_eq!(x.secret().bodies(), 1);
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
-        let y = ev.multiply_prepared(&matrix, &x).expect("product");
+        let y = matrix.multiply(&ev, &x).expect("product");
         let measured = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
         assert!(
             measured < 2.0 * predicted && predicted < 2f64.powi(-6),
@@ -662,7 +662,7 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
             Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale())
                 .expect("symbol");
         let symbol = recorder.take_symbol(symbol, Some(1.0)).expect("symbol");
-        let dry = recorder.multiply_prepared(&matrix, &symbol).expect("dry run");
+        let dry = matrix.multiply(&recorder, &symbol).expect("dry run");
         assert_eq!(
             (dry.shape(), dry.layout(), dry.level(), dry.secret()),
             (y.shape(), y.layout(), y.level(), y.secret())
@@ -683,12 +683,12 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         let again = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params)
             .expect("matrix");
         assert_eq!(again.plan().explain(), matrix.plan().explain());
-        assert!(decrypt(&sk, &ev.multiply_prepared(&again, &x).expect("product")) == decrypt(&sk, &y));
+        assert!(decrypt(&sk, &again.multiply(&ev, &x).expect("product")) == decrypt(&sk, &y));
         // The same matrix multiplies arrays that lie alike under shared masks, as the plan for them says,
         // without the keys of the rounds.
         let shared = matrix.plan().clone().with_own_masks(false).expect("plan");
         let x_shared = sk.encrypt_array(&data, &[inner, columns], shared.encryption()).expect("encryption");
-        let z = Evaluator::new(&params).multiply_prepared(&matrix, &x_shared).expect("product");
+        let z = matrix.multiply(&Evaluator::new(&params), &x_shared).expect("product");
         assert!(
             deviation(&decrypt(&sk, &z), &product(&weights, &data, inner, columns)) < 2.0 * shared.error()
         );
@@ -698,13 +698,13 @@ fn arrays_with_masks_of_their_own_are_multiplied_too() {
         );
         assert_eq!(shared.with_own_masks(true).expect("plan").explain(), matrix.plan().explain());
         // Without the keys of the rounds the array is refused.
-        let without = Evaluator::new(&params).multiply_prepared(&matrix, &x);
+        let without = matrix.multiply(&Evaluator::new(&params), &x);
         assert_refused!(without, CkksError::NoKeys { .. }, "under one mask");
-        let other = evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top))
-            .multiply_prepared(&matrix, &x);
+        let other =
+            matrix.multiply(&evaluator(&sk, &KeyNeeds::new().relinearise(clathrate_ckks::KeyLevel::Top)), &x);
         assert_refused!(other, CkksError::MissingKey { .. }, "under one mask");
         let low = ev.drop_to_level(&x, Level(0)).expect("level 0");
-        assert_refused!(ev.multiply_prepared(&matrix, &low), CkksError::OutOfRange { .. }, "level 1");
+        assert_refused!(matrix.multiply(&ev, &low), CkksError::OutOfRange { .. }, "level 1");
     }
 }
 
@@ -723,7 +723,7 @@ fn the_noise_of_rows_brought_under_masks_is_that_predicted() {
         );
         predicted += plan.noise().total() / 6.0;
         let (ev, matrix) = prepared(&sk, plan);
-        let y = ev.multiply_prepared(&matrix, &x.expect("zeros")).expect("product");
+        let y = matrix.multiply(&ev, &x.expect("zeros")).expect("product");
         sum += decrypt(&sk, &y).iter().map(|v| (v * y.scale()).powi(2)).sum::<f64>();
         count += (rows * columns) as f64;
     }

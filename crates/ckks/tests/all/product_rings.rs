@@ -36,7 +36,7 @@ fn run(
     let ev = evaluator(&sk, &plan.needs());
     let matrix = plan.prepare(&ev).expect("matrix");
     let ct = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, columns], plan.encryption(), 7);
-    let y = ev.multiply_planned(&matrix, &ct).expect("product");
+    let y = matrix.multiply(&ev, &ct).expect("product");
     assert_eq!((y.shape(), y.secret(), y.level()), (&[rows, columns][..], SecretName::Main, Level(0)));
     assert_eq!((y.layout().lanes, y.params().shape()), (ct.layout().lanes, params.shape()));
     let error =
@@ -131,7 +131,7 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     let ct = encrypt_as(&sk, &Values::Real(noise(64 * 16, 2)), &[64, 16], plan.encryption(), 3);
     let product = |ev: Evaluator| {
         let matrix = plan.prepare(&ev)?;
-        ev.multiply_planned(&matrix, &ct)
+        matrix.multiply(&ev, &ct)
     };
     let own = product(Evaluator::with_keys(keys)).expect("product");
     assert_eq!(own.bundles(), product(Evaluator::with_keys(again)).expect("product").bundles());
@@ -140,7 +140,7 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     let ev = evaluator(&sk, &plan.needs());
     let matrix = plan.prepare(&ev).expect("matrix");
     assert_refused!(
-        ev.with_progress(cancelling_after(0)).multiply_planned(&matrix, &ct),
+        matrix.multiply(&ev.with_progress(cancelling_after(0)), &ct),
         CkksError::Cancelled,
         "stopped"
     );

@@ -200,7 +200,7 @@ fn polynomials_follow_a_schedule_of_ranks() {
         assert!(schedule.milliseconds() <= schedule.unreduced_milliseconds() * (1.0 + 1e-9), "{schedule}");
         let evaluator = evaluator(&owner, &plan.needs().expect("needs"));
         let x = encrypt(&owner, &values, Some(level));
-        let result = evaluator.run_polynomial(&x, &plan).expect("run");
+        let result = plan.run(&evaluator, &x).expect("run");
         assert_eq!(result.params().rank(), plan.output_rank());
         assert!(plan.output_rank() < 4, "{schedule}");
         assert!(deviation(&owner, &result, &expected) < 1e-5, "{steps:?}\n{schedule}");
@@ -215,9 +215,9 @@ fn polynomials_follow_a_schedule_of_ranks() {
             params.scale(params.max_level()),
         )
         .expect("symbol");
-        dry.run_polynomial(&symbol, &plan).expect("dry run");
+        plan.run(&dry, &symbol).expect("dry run");
         let evaluator = self::evaluator(&owner, &dry.needs().single_steps());
-        assert!(deviation(&owner, &evaluator.run_polynomial(&x, &plan).expect("run"), &expected) < 1e-5);
+        assert!(deviation(&owner, &plan.run(&evaluator, &x).expect("run"), &expected) < 1e-5);
     }
 }
 
@@ -243,7 +243,7 @@ fn schedules_reduce_where_it_pays_and_the_evaluator_follows() {
         let mut expected = numbers(128);
         let mut x = encrypt(&owner, &expected, None);
         while x.level() > Level(0) {
-            x = evaluator.follow(&x, &schedule).expect("follow");
+            x = schedule.run(&evaluator, &x).expect("follow");
             assert_eq!(x.params().rank(), schedule.rank_at(x.level()));
             x = evaluator.multiply_rescale(&x, &x).expect("square");
             expected = squares(&expected);

@@ -144,7 +144,7 @@ fn results_are_the_same_bytes_whatever_profile_is_stored_unless_switching_is_tun
             .conjugate(KeyLevel::Top);
         let ev = evaluator(&sk, &needs.merge(&map.needs().expect("needs")));
         let x = encrypt_as(&sk, &Values::Real(ramp(64)), &[64], EncryptOptions::default(), 9);
-        let mut y = ev.run_linear(&x, &map).expect("map");
+        let mut y = map.run(&ev, &x).expect("map");
         let mut results = vec![ev.conjugate(&ev.rotate(&x, -3).expect("rotation")).expect("conjugate")];
         while y.level() > Level(1) {
             y = ev.rotate(&ev.multiply_rescale(&y, &y).expect("product"), 1).expect("rotation");

@@ -94,7 +94,7 @@ fn arrive(params: &Params, cases: &[Case]) {
         }
         assert!(samples.params().shape().dimension() < params.degree());
         let ev = evaluator(&sk, plan.needs());
-        let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+        let fresh = plan.run(&ev, &samples).expect("in slots");
         assert_eq!(fresh.shape(), [if pairs { count.div_ceil(2) } else { count }]);
         assert_eq!((fresh.level(), fresh.secret()), (plan.half_bootstrap().output_level(), SecretName::Main));
         let mut read = parts(sk.decrypt(&fresh).expect("numbers"));
@@ -124,7 +124,7 @@ fn what_a_plan_is_not_for_is_refused() {
         &SamplesOptions { count: Some(4), secret: SecretName::Device(1), ..SamplesOptions::default() },
     );
     assert_refused!(
-        ev.bootstrap_samples(&samples, &other.expect("a plan")),
+        other.expect("a plan").run(&ev, &samples),
         CkksError::Conversion { .. },
         "device:1",
         "main"
@@ -221,7 +221,7 @@ fn samples_of_another_library_are_taken_in_whatever_their_dimension_and_modulus(
             "{dimension}: {measured:e}, {rounding:e}"
         );
         let ev = evaluator(&sk, plan.needs());
-        let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+        let fresh = plan.run(&ev, &samples).expect("in slots");
         assert!(
             deviation(&parts(sk.decrypt(&fresh).expect("numbers")), &data) < 1.5 * plan.predicted_error()
         );
@@ -247,7 +247,7 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         let receiver = receiver_of(&sk, &client);
         let ev = evaluator(&sk, plan.needs());
         let samples = (count / degree) as u64;
-        let prepare = || ev.prepare_samples(&receiver, 0..samples, &plan).expect("masks");
+        let prepare = || plan.prepare(&ev, &receiver, 0..samples).expect("masks");
         client.precompute(5).expect("memory");
         let data = noise(count, 3);
         let mut messages: Vec<Vec<u8>> =
@@ -256,8 +256,7 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         let slices = |messages: &[Vec<u8>]| -> Vec<Vec<u8>> { messages.to_vec() };
         let whole = slices(&messages);
         let whole: Vec<&[u8]> = whole.iter().map(Vec::as_slice).collect();
-        let expected =
-            ev.bootstrap_samples(&receiver.receive(&whole, None).expect("samples"), &plan).expect("in slots");
+        let expected = plan.run(&ev, &receiver.receive(&whole, None).expect("samples")).expect("in slots");
         // Messages in another order.
         messages.reverse();
         let turned: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
@@ -280,15 +279,15 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
         );
         assert!(path.exists(), "what is refused stays");
         assert_refused!(
-            ev.bootstrap_prepared(&mut masks, &receiver, &turned[1..], &plan),
+            plan.run_prepared(&ev, &mut masks, &receiver, &turned[1..]),
             CkksError::OutOfRange { .. },
             "no message has it"
         );
-        let fresh = ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan).expect("in slots");
+        let fresh = plan.run_prepared(&ev, &mut masks, &receiver, &turned).expect("in slots");
         assert!(masks.is_used());
         assert!(masks.save(folder.path().join("served.clt")).is_err());
         assert_refused!(
-            ev.bootstrap_prepared(&mut masks, &receiver, &turned, &plan),
+            plan.run_prepared(&ev, &mut masks, &receiver, &turned),
             CkksError::OutOfRange { .. },
             "next counters"
         );
@@ -297,20 +296,20 @@ fn what_is_prepared_before_the_messages_gives_the_same_result() {
 
         let double: Vec<&[u8]> = turned.iter().chain(&turned[..1]).copied().collect();
         assert_refused!(
-            ev.bootstrap_prepared(&mut prepare(), &receiver, &double, &plan),
+            plan.run_prepared(&ev, &mut prepare(), &receiver, &double),
             CkksError::OutOfRange { .. },
             "two messages"
         );
         let beyond = client.encrypt(&data[..degree]).expect("a message");
         let beyond: Vec<&[u8]> = turned.iter().copied().chain([beyond.as_slice()]).collect();
         assert_refused!(
-            ev.bootstrap_prepared(&mut prepare(), &receiver, &beyond, &plan),
+            plan.run_prepared(&ev, &mut prepare(), &receiver, &beyond),
             CkksError::OutOfRange { .. },
             "are for the counters 0 to"
         );
         let other = receiver_of(&sk, &sk.light_client(&plan.client_options(None)).expect("a client"));
         assert_refused!(
-            ev.bootstrap_prepared(&mut prepare(), &other, &turned, &plan),
+            plan.run_prepared(&ev, &mut prepare(), &other, &turned),
             CkksError::OutOfRange { .. },
             "another client"
         );
@@ -352,10 +351,10 @@ fn each_stage_has_the_error_that_the_plan_says() {
             let data = noise(1024, round);
             let samples =
                 receiver.receive(&[&client.encrypt(&data).expect("a message")], None).expect("samples");
-            let packed = ev.pack_samples(&samples, &plan).expect("packed");
+            let packed = plan.pack(&ev, &samples).expect("packed");
             assert_eq!(packed.secret(), SecretName::Ephemeral);
             packing += deviation(&parts(sk.decrypt(&packed).expect("numbers")), &data).powi(2);
-            let fresh = ev.raise_samples(&packed, 1024, &plan).expect("in slots");
+            let fresh = plan.raise(&ev, &packed, 1024).expect("in slots");
             whole += deviation(&parts(sk.decrypt(&fresh).expect("numbers")), &data).powi(2);
         }
         let (packing, whole) = ((packing / ROUNDS as f64).sqrt(), (whole / ROUNDS as f64).sqrt());
@@ -401,7 +400,7 @@ fn as_many_bootstraps_fail_as_the_plan_says() {
         let failed = (0..RUNS).filter(|_| {
             let samples =
                 receiver.receive(&[&client.encrypt(&data).expect("a message")], None).expect("samples");
-            let fresh = ev.bootstrap_samples(&samples, &plan).expect("in slots");
+            let fresh = plan.run(&ev, &samples).expect("in slots");
             let found = parts(sk.decrypt(&fresh).expect("numbers"));
             found.iter().zip(&data).any(|(found, number)| (found - number).abs() > 0.25 || found.is_nan())
         });
@@ -443,7 +442,7 @@ fn samples_under_several_secrets_become_one_vector() {
                 .push(receiver.receive(&[&client.encrypt(&own).expect("a message")], None).expect("samples"));
             data.extend(own);
         }
-        let fresh = ev.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).expect("in slots");
+        let fresh = plan.run_on(&ev, &arrays.iter().collect::<Vec<_>>()).expect("in slots");
         let mut read = parts(sk.decrypt(&fresh).expect("numbers"));
         read.truncate(data.len());
         let own = plan.packing().error;
@@ -456,15 +455,11 @@ fn samples_under_several_secrets_become_one_vector() {
             deviation(&read, &data)
         );
         // The one array alone, of the plan's own secret, as by the shorter call.
-        let alone = ev.bootstrap_samples(&arrays[0], &plan).expect("in slots");
-        let same = ev.bootstrap_samples_of(&[&arrays[0]], &plan).expect("in slots");
+        let alone = plan.run(&ev, &arrays[0]).expect("in slots");
+        let same = plan.run_on(&ev, &[&arrays[0]]).expect("in slots");
         assert!(alone.bundles() == same.bundles());
-        assert_refused!(
-            ev.bootstrap_samples(&arrays[1], &plan),
-            CkksError::Conversion { .. },
-            "make one for those"
-        );
-        assert_refused!(ev.bootstrap_samples_of(&[], &plan), CkksError::NoTerms { .. }, "samples");
+        assert_refused!(plan.run(&ev, &arrays[1]), CkksError::Conversion { .. }, "make one for those");
+        assert_refused!(plan.run_on(&ev, &[]), CkksError::NoTerms { .. }, "samples");
         assert_refused!(
             plan.needs_of(&[SecretName::Outside(1)]),
             CkksError::OutOfRange { .. },
@@ -472,7 +467,7 @@ fn samples_under_several_secrets_become_one_vector() {
         );
         // Without the keys of the others.
         let few = evaluator(&sk, plan.needs());
-        assert!(few.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).is_err());
+        assert!(plan.run_on(&few, &arrays.iter().collect::<Vec<_>>()).is_err());
     }
 }
 
@@ -496,9 +491,9 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
     let bytes = keys.to_file_bytes().expect("a file");
     let reader = FileReader::from_bytes(&bytes).expect("readable");
     let again = EvaluationKeys::from_reader(&reader, &params).expect("the keys");
-    let own = Evaluator::with_keys(keys).bootstrap_samples(&samples, &plan).expect("in slots");
+    let own = plan.run(&Evaluator::with_keys(keys), &samples).expect("in slots");
     plan.check_keys(&again, &[SecretName::Device(1)]).expect("all there");
-    let stored = Evaluator::with_keys(again).bootstrap_samples(&samples, &plan).expect("in slots");
+    let stored = plan.run(&Evaluator::with_keys(again), &samples).expect("in slots");
     assert_eq!(own.bundles(), stored.bundles());
     // Without the ring's own keys nothing begins, and the error names them.
     let without = plan
@@ -512,7 +507,7 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
         "packing"
     );
     assert_refused!(
-        Evaluator::with_keys(few).bootstrap_samples(&samples, &plan),
+        plan.run(&Evaluator::with_keys(few), &samples),
         CkksError::NoRelativeKeys { .. },
         "128x1"
     );

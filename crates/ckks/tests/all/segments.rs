@@ -236,7 +236,7 @@ fn measured(sk: &SecretKey, ev: &Evaluator, p: &Polynomial, level: usize) -> (f6
     let plan = p.plan(params, Level(level)).expect("plan");
     let data = ramp(params.slot_count());
     let x = encrypt_as(sk, &Values::Real(data.clone()), &[data.len()], at(level), 5);
-    let y = ev.run_polynomial(&x, &plan).expect("run");
+    let y = plan.run(ev, &x).expect("run");
     assert_eq!((y.level(), y.scale()), (plan.output_level(), plan.output_scale()));
     let expected: Vec<f64> = data.iter().map(|&x| p.evaluate_real(x)).collect();
     let error = deviation(&decrypt(sk, &y), &expected);

@@ -64,7 +64,7 @@ fn batches_under_shared_masks_are_precise() {
         };
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &shape, options, 14);
         let start = Instant::now();
-        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let fresh = plan.run(&ev, &ct).expect("bootstrap");
         let seconds = start.elapsed().as_secs_f64();
         let measured = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
         let predicted = plan.predicted_error().expect("prediction").deviation();
@@ -143,7 +143,7 @@ fn half_bootstraps_at_the_moduli_of_a_paper_are_precise() {
     let x = complex(params.slot_count(), 37);
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 38);
     let start = Instant::now();
-    let fresh = ev.half_bootstrap(&ct, &plan).expect("half bootstrap");
+    let fresh = plan.run_half(&ev, &ct).expect("half bootstrap");
     let seconds = start.elapsed().as_secs_f64();
     let got = decrypt_complex(&sk, &fresh);
     let before = decrypt_complex(&sk, &ct);
@@ -183,7 +183,7 @@ fn few_slots_are_as_fast_and_more_precise() {
             let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[slots], options, 42);
             let before = decrypt_complex(&sk, &ct);
             let start = Instant::now();
-            let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+            let fresh = plan.run(&ev, &ct).expect("bootstrap");
             let seconds = start.elapsed().as_secs_f64();
             if round == 0 {
                 println!("boot_n15, {slots} slots: {seconds:.2} s");
@@ -254,7 +254,7 @@ fn full_size(name: &str, bits: f64) {
     for (kind, x) in &messages {
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 8);
         let start = Instant::now();
-        let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+        let fresh = plan.run(&ev, &ct).expect("bootstrap");
         let seconds = start.elapsed().as_secs_f64();
         let got = decrypt_complex(&sk, &fresh);
         let errors = || got.iter().zip(x).flat_map(|(a, b)| [(a - b).re.abs(), (a - b).im.abs()]);
@@ -301,7 +301,7 @@ fn products_inside_bootstraps_are_precise() {
         let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &plan.array_shapes().0, plan.encryption(), 18);
         let matrix = plan.prepare(&ev).expect("keys");
         let start = Instant::now();
-        let fresh = ev.mambo(&matrix, &ct).expect("product");
+        let fresh = matrix.multiply(&ev, &ct).expect("product");
         let seconds = start.elapsed().as_secs_f64();
         let entry = |row: usize, column: usize| {
             (0..rows).map(|k| x[k * columns + column] * weights[row * rows + k]).sum::<Complex64>()

@@ -6,6 +6,7 @@ use std::time::Instant;
 use crate::alone;
 use crate::common::measure::noise;
 use crate::common::{encrypt_as, secret};
+use clathrate_ckks::Weights;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{Encoding, Evaluator, Params, Progress, Runtime};
 
@@ -56,9 +57,9 @@ fn wrong_predictions() -> Vec<String> {
             let shape = [inner, columns];
             let symbol =
                 recorder.symbol(&shape, Encoding::Coefficients, params.max_level(), 1.0).expect("a symbol");
-            let weights = recorder.encode_weights(rows, inner, &values, &symbol).expect("weights");
+            let weights = Weights::encode(&recorder, rows, inner, &values, &symbol).expect("weights");
             let before = recorder.recorded().cost().nanoseconds;
-            recorder.multiply_matrix(&weights, &symbol).expect("a dry run");
+            weights.multiply(&recorder, &symbol).expect("a dry run");
             let predicted = recorder.recorded().cost().nanoseconds - before;
 
             let x = encrypt_as(
@@ -71,7 +72,7 @@ fn wrong_predictions() -> Vec<String> {
             let measured = (0..RUNS)
                 .map(|_| {
                     let start = Instant::now();
-                    let product = evaluator.multiply_matrix(&weights, &x).expect("a product");
+                    let product = weights.multiply(&evaluator, &x).expect("a product");
                     let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
                     assert_eq!(product.shape(), [rows, columns]);
                     nanoseconds

@@ -26,7 +26,7 @@ fn products(shape: (usize, usize, usize), ways: &[(MatrixMethod, bool)]) {
         } else {
             sk.encrypt_array(&data, &[inner, columns], plan.encryption())
         };
-        let y = ev.multiply_planned(&matrix, &x.expect("encrypted")).expect("a product");
+        let y = matrix.multiply(&ev, &x.expect("encrypted")).expect("a product");
         let (measured, predicted) = (deviation(&decrypt(&sk, &y), &expected), plan.chosen().error);
         println!(
             "{rows} x {inner} x {columns}, {method}, {own_masks}: 2^{:.1}, predicted 2^{:.1}",

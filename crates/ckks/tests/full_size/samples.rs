@@ -57,10 +57,10 @@ fn full_rings_of_samples_come_to_slots_with_the_predicted_error() {
         // As precise as the encryption, so that the prediction is of everything.
         let samples = samples_of(&sk, &plan.client_options(Some(plan.scale().log2())), &data);
         let ev: Evaluator = evaluator(&sk, plan.needs());
-        let packed = ev.pack_samples(&samples, &plan).expect("packed");
+        let packed = plan.pack(&ev, &samples).expect("packed");
         let own = ratio(&sk, &packed, &data, plan.packing().error);
         assert!((0.9..1.1).contains(&own), "packing, degree {degree}: {own}");
-        let fresh = ev.raise_samples(&packed, count, &plan).expect("in slots");
+        let fresh = plan.raise(&ev, &packed, count).expect("in slots");
         let all = ratio(&sk, &fresh, &data, plan.predicted_error());
         assert!((0.85..1.15).contains(&all), "degree {degree}: {all}");
     }
@@ -86,7 +86,7 @@ fn samples_of_many_devices_come_together_at_a_secure_set() {
         arrays.push(samples_of(&sk, &options, &own));
         data.extend(own);
     }
-    let fresh = ev.bootstrap_samples_of(&arrays.iter().collect::<Vec<_>>(), &plan).expect("in slots");
+    let fresh = plan.run_on(&ev, &arrays.iter().collect::<Vec<_>>()).expect("in slots");
     let packing = plan.packing().error;
     let predicted = (plan.predicted_error().powi(2) + 7.0 * packing * packing).sqrt();
     let all = ratio(&sk, &fresh, &data, predicted);

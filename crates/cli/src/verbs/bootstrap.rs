@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Bootstrap, console: &Console, runtime: &Runtime) -
     let plan = BootstrapPlan::with_options(&params, options)?;
     let keys = files::load(&arguments.evaluation, |reader| EvaluationKeys::from_reader(reader, &params))?;
     let bar = console.progress("bootstrap");
-    let fresh = Evaluator::with_keys(keys).with_progress(bar.progress()).bootstrap(&input, &plan)?;
+    let fresh = plan.run(&Evaluator::with_keys(keys).with_progress(bar.progress()), &input)?;
     drop(bar);
     let bytes = files::save(output, &fresh)?;
     let mut text = format!("wrote {} ({}): {}", output.display(), size(bytes), describe(&fresh));

@@ -133,7 +133,7 @@ pub(crate) fn polynomial(
     let loaded = Loaded::new(&arguments.on, console, runtime)?;
     let x = loaded.input.map_factor(|_, x| Ok(x.clone()))?;
     let plan = polynomial.plan_at(x.data().params(), x.data().level(), x.data().scale())?;
-    let result = x.map(|evaluator, x| evaluator.run_polynomial(x, &plan))?;
+    let result = x.map(|evaluator, x| plan.run(evaluator, x))?;
     let text = if arguments.explain { format!("{}\n", plan.explain()) } else { String::new() };
     finish(console, &arguments.on.output, &result, &text)
 }

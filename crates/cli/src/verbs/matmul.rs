@@ -38,12 +38,12 @@ pub(crate) fn run(arguments: &Matmul, console: &Console, runtime: &Runtime) -> R
         Weights::new(rows, inner, values, 1.0)
     } else {
         // Errors that do not concern the weights' file come first.
-        evaluator.weight_scale(&input)?;
-        evaluator.encode_weights(rows, inner, values, &input)
+        Weights::scale_for(&evaluator, &input)?;
+        Weights::encode(&evaluator, rows, inner, values, &input)
     }
     .map_err(|error| Failure::file(&arguments.weights, error))?;
     let bar = console.progress("multiply");
-    let product = evaluator.with_progress(bar.progress()).multiply_matrix(&prepared, &input)?;
+    let product = prepared.multiply(&evaluator.with_progress(bar.progress()), &input)?;
     drop(bar);
     let product = if arguments.no_rescale || weights.whole {
         product

@@ -297,7 +297,7 @@ impl Service<'_> {
                     let work = move || {
                         let start = Instant::now();
                         let arrays: Vec<&Ciphertext> = batch.arrays().iter().collect();
-                        let result = evaluator.bootstrap_samples_of(&arrays, &plan);
+                        let result = plan.run_on(evaluator, &arrays);
                         (batch, result, start.elapsed())
                     };
                     running = Some(scope.spawn(work));

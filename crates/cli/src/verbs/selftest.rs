@@ -10,7 +10,9 @@ use clathrate_arith::{Isa, Modulus, NttTable};
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::keys::KeyLevel;
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, Runtime, SecretKey, Weights,
+};
 
 /// One test's outcome.
 #[derive(Debug)]
@@ -134,7 +136,7 @@ fn matrix(runtime: &Runtime) -> Result<Option<String>, CkksError> {
     let encrypted = Ciphertext::from_reader(&FileReader::from_bytes(&written)?, &params)?;
     let evaluator = Evaluator::new(&params);
     let product =
-        evaluator.multiply_matrix(&evaluator.encode_weights(ROWS, INNER, &w, &encrypted)?, &encrypted)?;
+        Weights::encode(&evaluator, ROWS, INNER, &w, &encrypted)?.multiply(&evaluator, &encrypted)?;
     let values = secret.decrypt(&evaluator.rescale(&product)?)?.into_real()?;
     let expected =
         |i: usize| (0..INNER).map(|j| w[i / COLUMNS * INNER + j] * x[j * COLUMNS + i % COLUMNS]).sum();

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use super::object::PyCiphertext;
 use super::rows::{beside_parts, parts_of};
 use crate::bootstrap::PyBootstrapPlan;
-use crate::run::{computing, running};
+use crate::run::running;
 use crate::samples::PySamplesPlan;
 
 #[pymethods]
@@ -24,21 +24,7 @@ impl PyCiphertext {
 
     fn bootstrap_samples(&self, py: Python<'_>, plan: &PySamplesPlan) -> PyResult<Self> {
         let plan = &*plan.plan;
-        self.compute(py, |x| x.map_settled(|evaluator, x| evaluator.bootstrap_samples(x, plan)))
-    }
-
-    fn bootstrap_pair(
-        &self,
-        py: Python<'_>,
-        other: &Self,
-        plan: Option<&PyBootstrapPlan>,
-    ) -> PyResult<(Self, Self)> {
-        let plan: Option<&BootstrapPlan> = plan.map(|plan| &*plan.plan);
-        let (x, y) = (&self.array, &other.array);
-        let (fresh, beside) = computing(py, |progress| {
-            x.with_progress(progress).bootstrap_pair(&y.with_progress(progress), plan)
-        })?;
-        Ok((self.beside(py, &fresh)?, self.beside(py, &beside)?))
+        self.compute(py, |x| x.map_settled(|evaluator, x| plan.run(evaluator, x)))
     }
 }
 
@@ -52,7 +38,7 @@ pub fn bootstrap_samples(
     let plan = &*plan.plan;
     let whole = PyCiphertext::gather(py, &parts, |parts| {
         EncryptedArray::gather(parts, "a bootstrap of samples", |holder, data| {
-            holder.beside(holder.evaluator().bootstrap_samples_of(data, plan)?)
+            holder.beside(plan.run_on(holder.evaluator(), data)?)
         })
     })?;
     beside_parts(py, &parts, &whole)
@@ -72,7 +58,7 @@ pub fn bootstrap_batch(
         let own: Vec<EncryptedArray> = own.iter().map(|part| part.with_progress(progress)).collect();
         let own: Vec<&EncryptedArray> = own.iter().collect();
         EncryptedArray::gather(&own, "a bootstrap of a batch", |holder, data| {
-            let fresh = holder.evaluator().bootstrap_batch(data, plan)?;
+            let fresh = plan.run_batch(holder.evaluator(), data)?;
             fresh.into_iter().map(|fresh| holder.beside(fresh)).collect::<Result<Vec<_>, _>>()
         })
     })?;

@@ -62,7 +62,7 @@ impl PyCiphertext {
     fn pack(&self, py: Python<'_>, plan: &PyPackingPlan, lanes: bool) -> PyResult<Self> {
         let plan = plan.plan.clone();
         let pack = move |evaluator: &Evaluator, x: &Ciphertext| {
-            if lanes { evaluator.pack_rows_by(x, &plan) } else { evaluator.pack_by(x, &plan) }
+            if lanes { plan.run_on_rows(evaluator, x) } else { plan.run(evaluator, x) }
         };
         self.compute(py, |x| x.map_settled(pack))
     }

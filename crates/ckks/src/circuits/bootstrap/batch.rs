@@ -5,35 +5,36 @@ use crate::arrays::{Ciphertext, Layout, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
-impl Evaluator {
-    /// As [`Evaluator::bootstrap`], for several arrays, whose polynomials are one batch: they
+impl BootstrapPlan {
+    /// As [`BootstrapPlan::run`], for several arrays, whose polynomials are one batch: they
     /// share masks where the plan has several bodies, and two polynomials of real numbers are one of complex
     /// ones, whichever arrays hold them. The results keep the shapes and the order of the arrays. The arrays
     /// have rank 1 and may be at different levels, from the plan's lowest level up.
     ///
     /// # Errors
     /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the index of an array that does not
-    /// match the plan, before any work; the errors of [`Evaluator::bootstrap`].
-    pub fn bootstrap_batch(
+    /// match the plan, before any work; the errors of [`BootstrapPlan::run`].
+    pub fn run_batch(
         &self,
+        evaluator: &Evaluator,
         arrays: &[&Ciphertext],
-        plan: &BootstrapPlan,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        let whole = self.progress().steps(0);
+        let whole = evaluator.progress().steps(0);
         let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
         for (index, x) in arrays.iter().enumerate() {
             let own = self
-                .check_input(x, plan)
-                .and_then(|()| x.check_kind_of(first, plan))
+                .check_input(evaluator, x)
+                .and_then(|()| x.check_kind_of(first, self))
                 .and_then(|()| x.check_scale_of_level());
             own.map_err(|error| CkksError::InBatch { index, error: Box::new(error) })?;
         }
-        let divided =
-            |x: &&Ciphertext| Ok::<_, CkksError>(self.divided(x, plan)?.unwrap_or_else(|| ((*x).clone(), 0)));
+        let divided = |x: &&Ciphertext| {
+            Ok::<_, CkksError>(self.divided(evaluator, x)?.unwrap_or_else(|| ((*x).clone(), 0)))
+        };
         let (arrays, powers): (Vec<Ciphertext>, Vec<u32>) =
             arrays.iter().map(divided).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        let low = arrays.iter().map(|x| self.entry(x, plan)).collect::<Result<Vec<_>, _>>()?;
-        let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), plan.slots);
+        let low = arrays.iter().map(|x| self.entry(evaluator, x)).collect::<Result<Vec<_>, _>>()?;
+        let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), self.slots);
         let layout = Layout {
             rows: polys,
             columns: capacity,
@@ -46,7 +47,7 @@ impl Evaluator {
         .with_padding(Padding::Zero);
         let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
         let all = low[0].with_all(
-            (&plan.params, vec![polys, capacity]),
+            (&self.params, vec![polys, capacity]),
             layout,
             bundles,
             (low[0].level, low[0].scale),
@@ -55,11 +56,9 @@ impl Evaluator {
         // Two polynomials of real numbers may be bootstrapped as one of complex numbers. Which two depends on
         // the batch.
         let size = |x: &Ciphertext| x.estimate.slot_errors().1;
-        let largest = arrays
-            .iter()
-            .max_by(|x, y| size(x).total_cmp(&size(y)))
-            .filter(|_| Self::goes_in_pairs(&all, plan));
-        let fresh = self.for_part(&whole, |done, all| (done, all)).bootstrap(&all, plan)?;
+        let largest =
+            arrays.iter().max_by(|x, y| size(x).total_cmp(&size(y))).filter(|_| self.goes_in_pairs(&all));
+        let fresh = self.run(&evaluator.for_part(&whole, |done, all| (done, all)), &all)?;
         let (params, place) = (fresh.params.clone(), (fresh.level, fresh.scale));
         let mut bundles = fresh.bundles.iter();
         let apart = |(x, bits): (&Ciphertext, u32)| {
@@ -71,9 +70,9 @@ impl Evaluator {
             } else {
                 own
             };
-            let estimate = plan.bootstrapped(&own, &x.layout, &x.layout)?;
+            let estimate = self.bootstrapped(&own, &x.layout, &x.layout)?;
             let fresh = fresh.estimated(|_| estimate);
-            if bits == 0 { Ok(fresh) } else { self.multiply_integer(&fresh, 1 << bits) }
+            if bits == 0 { Ok(fresh) } else { evaluator.multiply_integer(&fresh, 1 << bits) }
         };
         arrays.iter().zip(powers).map(apart).collect()
     }

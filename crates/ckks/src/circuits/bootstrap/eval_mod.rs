@@ -325,14 +325,14 @@ impl ModularReduction {
     /// The message of every slot, from `x / R` in every slot. Both are real.
     pub(super) fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let quarter = Complex64::new(-0.25 / self.radius(), 0.0);
-        let mut y = evaluator.run_polynomial(&evaluator.add_constant(x, quarter)?, &self.cosine)?;
+        let mut y = self.cosine.run(evaluator, &evaluator.add_constant(x, quarter)?)?;
         for _ in 0..self.doublings {
             y = evaluator
                 .sum_of_products_rescale(&[ProductTerm { left: &y, right: &y, twice: true }], None)?;
             y = evaluator.with_constant(y, Complex64::new(-1.0, 0.0))?;
         }
         if let Some(arcsine) = &self.arcsine {
-            y = evaluator.run_polynomial(&y, arcsine)?;
+            y = arcsine.run(evaluator, &y)?;
         }
         let scale = self.params.scale(self.output_level);
         Ok(y.at_scale(scale))

@@ -18,46 +18,44 @@ impl BootstrapPlan {
     }
 }
 
-impl Evaluator {
-    /// Runs `work` on groups of `size` polynomials of each of `parts`, all of which have equally many
-    /// polynomials. Joins the results to arrays of the shapes of `parts`. `work` receives an evaluator whose
-    /// steps are those of the whole.
-    pub(in crate::circuits) fn in_groups(
-        &self,
-        parts: &[Ciphertext],
-        size: usize,
-        mut work: impl FnMut(&Self, &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError>,
-    ) -> Result<Vec<Ciphertext>, CkksError> {
-        let Some(first) = parts.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
-        let polys = first.layout.bundles();
-        if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
-            return work(self, parts);
-        }
-        let groups = polys.div_ceil(size);
-        let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> =
-            parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
-        let whole = self.progress().steps(0);
-        for group in 0..groups {
-            let slice = |x: &Ciphertext| {
-                let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();
-                let (rows, columns) = (own.len(), x.layout.capacity);
-                let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
-                x.with_all((&x.params, vec![rows, columns]), layout, own, (x.level, x.scale))
-            };
-            let own: Vec<Ciphertext> = parts.iter().map(slice).collect();
-            let evaluator = self.for_part(&whole, move |done, all| (group * all + done, groups * all));
-            let fresh = work(&evaluator, &own)?;
-            for ((bundles, last), mut fresh) in done.iter_mut().zip(fresh) {
-                bundles.append(&mut fresh.bundles);
-                *last = Some(fresh);
-            }
-        }
-        let together = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
-            let fresh = last.ok_or(CkksError::Internal { operation: BOOTSTRAP })?;
-            let Layout { rows, columns, chunks, .. } = x.layout;
-            let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
-            Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))
-        };
-        done.into_iter().zip(parts).map(together).collect()
+/// Runs `work` on groups of `size` polynomials of each of `parts`, all of which have equally many
+/// polynomials. Joins the results to arrays of the shapes of `parts`. `work` receives an evaluator whose
+/// steps are those of the whole.
+pub(in crate::circuits) fn in_groups(
+    evaluator: &Evaluator,
+    parts: &[Ciphertext],
+    size: usize,
+    mut work: impl FnMut(&Evaluator, &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError>,
+) -> Result<Vec<Ciphertext>, CkksError> {
+    let Some(first) = parts.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+    let polys = first.layout.bundles();
+    if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
+        return work(evaluator, parts);
     }
+    let groups = polys.div_ceil(size);
+    let mut done: Vec<(Vec<Bundle<Eval>>, Option<Ciphertext>)> =
+        parts.iter().map(|_| (Vec::with_capacity(polys), None)).collect();
+    let whole = evaluator.progress().steps(0);
+    for group in 0..groups {
+        let slice = |x: &Ciphertext| {
+            let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();
+            let (rows, columns) = (own.len(), x.layout.capacity);
+            let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+            x.with_all((&x.params, vec![rows, columns]), layout, own, (x.level, x.scale))
+        };
+        let own: Vec<Ciphertext> = parts.iter().map(slice).collect();
+        let evaluator = evaluator.for_part(&whole, move |done, all| (group * all + done, groups * all));
+        let fresh = work(&evaluator, &own)?;
+        for ((bundles, last), mut fresh) in done.iter_mut().zip(fresh) {
+            bundles.append(&mut fresh.bundles);
+            *last = Some(fresh);
+        }
+    }
+    let together = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
+        let fresh = last.ok_or(CkksError::Internal { operation: BOOTSTRAP })?;
+        let Layout { rows, columns, chunks, .. } = x.layout;
+        let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
+        Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))
+    };
+    done.into_iter().zip(parts).map(together).collect()
 }

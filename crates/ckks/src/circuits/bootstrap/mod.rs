@@ -35,7 +35,7 @@ mod cosine;
 pub mod eval_mod;
 mod explain;
 pub mod failure;
-mod groups;
+pub(in crate::circuits) mod groups;
 mod options;
 mod order;
 mod plan;

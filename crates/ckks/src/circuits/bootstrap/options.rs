@@ -23,7 +23,7 @@ pub struct BootstrapOptions {
     /// with slots-to-coefficients.
     pub real: bool,
     /// Whether the circuit starts from coefficients at level 0
-    /// ([`Evaluator::half_bootstrap`](crate::Evaluator::half_bootstrap)). It then lacks slots-to-coefficients
+    /// ([`BootstrapPlan::run_half`](crate::BootstrapPlan::run_half)). It then lacks slots-to-coefficients
     /// and its keys, and has one round.
     pub half: bool,
     /// The number of polynomials that share a mask in the linear maps, from 1 to 64. Maps of m polynomials

@@ -371,7 +371,7 @@ impl BootstrapPlan {
                 Level(0),
                 self.message_scale(),
             )?;
-            evaluator.half_bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
+            self.run_half(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
             return Ok(evaluator.recorded());
         }
         let layout = Layout { complex: !self.real, ..layout };
@@ -384,7 +384,7 @@ impl BootstrapPlan {
             level,
             self.params.scale(level),
         )?;
-        evaluator.bootstrap(&evaluator.take_symbol(symbol, None)?, self)?;
+        self.run(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
         Ok(evaluator.recorded())
     }
 }

@@ -3,9 +3,10 @@
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
+use super::groups::in_groups;
 use super::plan::{BOOTSTRAP, BootstrapPlan};
 use super::stages;
-use super::steps::TO_SLOTS;
+use super::steps::{TO_SLOTS, join_re_im};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
@@ -15,8 +16,8 @@ use crate::progress::Event;
 /// The degree times the number of polynomials from which on free memory is checked before a bootstrap.
 const LEAST_CHECKED: usize = 1 << 15;
 
-impl Evaluator {
-    /// The same numbers at a high level: all stages of `plan`.
+impl BootstrapPlan {
+    /// The same numbers at a high level: all stages of the plan.
     ///
     /// Several rounds [META-BTS: Bae et al., CCS 2022] bootstrap the error that the rounds before left.
     ///
@@ -35,39 +36,39 @@ impl Evaluator {
     /// numbers if the plan is for real ones; [`CkksError::BeyondRange`] for a bound above 1 if no level is
     /// left for the division; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
-    pub fn bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let whole = self.progress().steps(0);
-        self.bootstrap_by(x, plan, &self.for_part(&whole, |done, all| (done, all)))
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let whole = evaluator.progress().steps(0);
+        self.run_by(evaluator, x, &evaluator.for_part(&whole, |done, all| (done, all)))
     }
 
-    /// As [`Evaluator::bootstrap`]; `staged` is the evaluator that reports the stages.
-    fn bootstrap_by(
+    /// As [`BootstrapPlan::run`]; `staged` is the evaluator that reports the stages.
+    fn run_by(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
-        staged: &Self,
+        staged: &Evaluator,
     ) -> Result<Ciphertext, CkksError> {
         let rank = x.params.rank();
-        if rank > 1 && x.params.rlwe_shape() == plan.params.shape() {
+        if rank > 1 && x.params.rlwe_shape() == self.params.shape() {
             // The conversion is cheapest at a short modulus, and the way back takes no key.
-            let low = self.at_level(x, x.level.min(plan.input_level()))?;
-            return self.to_mlwe(&self.bootstrap_by(&self.to_rlwe(&low)?, plan, staged)?, rank);
+            let low = evaluator.at_level(x, x.level.min(self.input_level()))?;
+            return evaluator.to_mlwe(&self.run_by(evaluator, &evaluator.to_rlwe(&low)?, staged)?, rank);
         }
-        if let Some((divided, bits)) = self.divided(x, plan)? {
-            return self.multiply_integer(&self.bootstrap_by(&divided, plan, staged)?, 1 << bits);
+        if let Some((divided, bits)) = self.divided(evaluator, x)? {
+            return evaluator.multiply_integer(&self.run_by(evaluator, &divided, staged)?, 1 << bits);
         }
         if !x.layout.is_plain() {
             return Ok(self
-                .bootstrap_by(&x.polynomials_as_rows(), plan, staged)?
+                .run_by(evaluator, &x.polynomials_as_rows(), staged)?
                 .rearranged(x.shape.clone(), x.layout));
         }
         let bundles = x.layout.bundles();
-        if !Self::goes_in_pairs(x, plan) {
-            return Ok(staged.bootstrap_parts(vec![x.clone()], plan)?.swap_remove(0));
+        if !self.goes_in_pairs(x) {
+            return Ok(self.run_parts(staged, vec![x.clone()])?.swap_remove(0));
         }
         // A plan for complex numbers bootstraps two polynomials of real numbers at once. If their number is
         // odd, the middle one is in both halves.
-        self.check_input(x, plan)?;
+        self.check_input(evaluator, x)?;
         let count = bundles.div_ceil(2);
         let capacity = x.layout.capacity;
         let half = |first: usize| {
@@ -76,7 +77,7 @@ impl Evaluator {
             let own = x.bundles.iter().skip(first).take(count).cloned().collect();
             x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
         };
-        let fresh = staged.bootstrap_parts(vec![half(0), half(bundles - count)], plan)?;
+        let fresh = self.run_parts(staged, vec![half(0), half(bundles - count)])?;
         let [upper, lower] = &fresh[..] else { return Err(CkksError::Internal { operation: BOOTSTRAP }) };
         let own =
             upper.bundles.iter().chain(lower.bundles.iter().skip(2 * count - bundles)).cloned().collect();
@@ -84,82 +85,31 @@ impl Evaluator {
     }
 
     /// Whether the polynomials of an array are bootstrapped in pairs, as real and imaginary parts.
-    pub(super) fn goes_in_pairs(x: &Ciphertext, plan: &BootstrapPlan) -> bool {
-        !(x.is_complex() || plan.real || plan.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
-    }
-
-    /// Bootstraps two arrays of real numbers of one shape in the time of one array of complex numbers, whose
-    /// real and imaginary parts they are. `plan` is for complex numbers.
-    ///
-    /// # Errors
-    /// [`CkksError::Conversion`] for complex numbers or a plan for real ones; shape errors;
-    /// [`CkksError::NotBootstrappable`] for a chain on which slots-to-coefficients comes last; the other
-    /// errors of [`Evaluator::bootstrap`].
-    pub fn bootstrap_pair(
-        &self,
-        x: &Ciphertext,
-        y: &Ciphertext,
-        plan: &BootstrapPlan,
-    ) -> Result<(Ciphertext, Ciphertext), CkksError> {
-        self.check_pair(x, y, BOOTSTRAP)?;
-        if BootstrapPlan::log2_divisor(x) + BootstrapPlan::log2_divisor(y) > 0 {
-            let apart =
-                |z: &Ciphertext| Ok::<_, CkksError>(self.divided(z, plan)?.unwrap_or_else(|| (z.clone(), 0)));
-            let ((left, up), (right, down)) = (apart(x)?, apart(y)?);
-            let (left, right) = self.bootstrap_pair(&left, &right, plan)?;
-            return Ok((self.multiply_integer(&left, 1 << up)?, self.multiply_integer(&right, 1 << down)?));
-        }
-        if !x.layout.is_plain() {
-            let (left, right) =
-                self.bootstrap_pair(&x.polynomials_as_rows(), &y.polynomials_as_rows(), plan)?;
-            return Ok((
-                left.rearranged(x.shape.clone(), x.layout),
-                right.rearranged(y.shape.clone(), y.layout),
-            ));
-        }
-        if x.is_complex() || y.is_complex() || plan.real {
-            let reason =
-                "two arrays of real numbers make one of complex numbers: give real numbers, and a plan for complex ones".to_owned();
-            return Err(CkksError::Conversion { operation: BOOTSTRAP, reason });
-        }
-        if plan.slots_last() {
-            return Err(plan.order_error("two arrays are bootstrapped one after the other"));
-        }
-        let level = x.level.min(y.level);
-        let parts = [x, y]
-            .map(|part| Ok(self.at_level(part, level)?.into_owned()))
-            .into_iter()
-            .collect::<Result<_, CkksError>>()?;
-        let mut fresh = self.bootstrap_parts(parts, plan)?.into_iter();
-        let mut next = || fresh.next().ok_or(CkksError::Internal { operation: BOOTSTRAP });
-        Ok((next()?, next()?))
+    pub(super) fn goes_in_pairs(&self, x: &Ciphertext) -> bool {
+        !(x.is_complex() || self.real || self.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
     }
 
     /// Bootstraps one array, or two arrays of real numbers as the real and imaginary parts of one, in all
     /// rounds.
-    fn bootstrap_parts(
-        &self,
-        parts: Vec<Ciphertext>,
-        plan: &BootstrapPlan,
-    ) -> Result<Vec<Ciphertext>, CkksError> {
+    fn run_parts(&self, evaluator: &Evaluator, parts: Vec<Ciphertext>) -> Result<Vec<Ciphertext>, CkksError> {
         for x in &parts {
-            plan.check_numbers(x, BOOTSTRAP)?;
-            self.check_input(x, plan)?;
+            self.check_numbers(x, BOOTSTRAP)?;
+            self.check_input(evaluator, x)?;
         }
-        if let Some(keys) = self.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
-            plan.check_keys(keys)?;
+        if let Some(keys) = evaluator.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
+            self.check_keys(keys)?;
             // A small bootstrap is faster than the dry run that would predict its memory.
             let polys = parts[0].layout.bundles() * parts[0].layout.bodies;
-            if plan.params.degree() * polys >= LEAST_CHECKED {
+            if self.params.degree() * polys >= LEAST_CHECKED {
                 let remedy = "bootstrap fewer rows at once, or free memory";
-                check_free(BOOTSTRAP, plan.memory_bytes(polys)?, remedy)?;
+                check_free(BOOTSTRAP, self.memory_bytes(polys)?, remedy)?;
             }
         }
-        self.in_groups(&parts, plan.group(), |evaluator, own| evaluator.rounds_of(own, plan))
+        in_groups(evaluator, &parts, self.group(), |evaluator, own| self.run_rounds(evaluator, own))
     }
 
     /// All rounds, for arrays that have been checked.
-    fn rounds_of(&self, parts: &[Ciphertext], plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
+    fn run_rounds(&self, evaluator: &Evaluator, parts: &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError> {
         let own = |x: &Ciphertext| x.estimate.clone();
         let before: Vec<Estimate> = match parts {
             [x, y] => vec![
@@ -171,50 +121,54 @@ impl Evaluator {
         let parts: Vec<Ciphertext> =
             parts.iter().map(|x| x.clone().estimated(|_| Estimate::unknown())).collect();
         let parts = &parts[..];
-        let all = plan.stage_count();
-        let whole = self.progress().steps(0);
+        let all = self.stage_count();
+        let whole = evaluator.progress().steps(0);
         let round = |parts: &[Ciphertext], number: usize| {
-            let before = number * all / plan.rounds;
-            self.for_part(&whole, move |done, _| (before + done, all)).round(parts, plan)
+            let before = number * all / self.rounds;
+            self.run_round(&evaluator.for_part(&whole, move |done, _| (before + done, all)), parts)
         };
         // In several rounds two arrays stay one until the end. If they were split after a round, the
         // imaginary errors of each would be taken for errors of the other.
         let pair = match parts {
-            [_, _] if plan.rounds > 1 => Some([self.join_re_im(parts)?]),
+            [_, _] if self.rounds > 1 => Some([join_re_im(evaluator, parts)?]),
             _ => None,
         };
         let wholes: &[Ciphertext] = pair.as_ref().map_or(parts, |pair| pair);
         let mut fresh = round(wholes, 0)?;
-        for (number, &bits) in plan.log2_factors.iter().enumerate() {
+        for (number, &bits) in self.log2_factors.iter().enumerate() {
             // The difference from the input, multiplied by an integer, goes through the same circuit.
             let factor = Complex64::from(f64::from(bits).exp2());
             let missing = |(x, fresh): (&Ciphertext, &Ciphertext)| {
-                let missing = self.sub(&self.entry(x, plan)?, &*self.at_level(fresh, plan.input_level())?)?;
-                self.linear_combination(&[(&missing, factor)], missing.scale)
+                let missing = evaluator
+                    .sub(&self.entry(evaluator, x)?, &*evaluator.at_level(fresh, self.input_level())?)?;
+                evaluator.linear_combination(&[(&missing, factor)], missing.scale)
             };
-            let missing = self.stage(stages::ROUNDS, || {
+            let missing = evaluator.stage(stages::ROUNDS, || {
                 wholes.iter().zip(&fresh).map(missing).collect::<Result<Vec<_>, CkksError>>()
             })?;
             let corrections = round(&missing, number + 1)?;
             // The parts of a pair are half the sums with the conjugate, so the scale is halved before.
-            let apart = pair.is_some() && number + 1 == plan.log2_factors.len();
+            let apart = pair.is_some() && number + 1 == self.log2_factors.len();
             let corrected = |(fresh, correction): (&Ciphertext, &Ciphertext)| {
                 let level = fresh.level;
-                let scale = plan.params.step_product(level) * plan.params.scale(Level(level.0 - 1))
+                let scale = self.params.step_product(level) * self.params.scale(Level(level.0 - 1))
                     / if apart { 2.0 } else { 1.0 };
-                self.linear_combination_at(
+                evaluator.linear_combination_at(
                     level,
                     &[(fresh, Complex64::from(1.0)), (correction, factor.inv())],
                     scale,
                 )
             };
-            let sums = self.stage(stages::ROUNDS, || {
+            let sums = evaluator.stage(stages::ROUNDS, || {
                 fresh.iter().zip(&corrections).map(corrected).collect::<Result<Vec<_>, CkksError>>()
             })?;
-            let sums =
-                if apart { self.stage(stages::SPLIT, || self.split_re_im(&sums[0], plan))? } else { sums };
-            fresh = self.stage(stages::ROUNDS, || {
-                sums.iter().map(|sum| self.rescale(sum)).collect::<Result<_, CkksError>>()
+            let sums = if apart {
+                evaluator.stage(stages::SPLIT, || self.split_re_im(evaluator, &sums[0]))?
+            } else {
+                sums
+            };
+            fresh = evaluator.stage(stages::ROUNDS, || {
+                sums.iter().map(|sum| evaluator.rescale(sum)).collect::<Result<_, CkksError>>()
             })?;
         }
         let fresh =
@@ -222,21 +176,21 @@ impl Evaluator {
         // Bounds from the single stages would grow without limit in the modular reduction, because its input
         // is bounded only with some probability. The estimate of the plan replaces them.
         let known = |(own, fresh): (&Estimate, Ciphertext)| {
-            let estimate = plan.bootstrapped(own, &fresh.layout, &fresh.layout)?;
+            let estimate = self.bootstrapped(own, &fresh.layout, &fresh.layout)?;
             Ok(fresh.estimated(|_| estimate))
         };
         before.iter().zip(fresh).map(known).collect()
     }
 
     /// Runs all stages of one round.
-    fn round(&self, parts: &[Ciphertext], plan: &BootstrapPlan) -> Result<Vec<Ciphertext>, CkksError> {
+    fn run_round(&self, evaluator: &Evaluator, parts: &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError> {
         // Two arrays of real numbers become the real and the imaginary part of one.
-        let x = self.join_re_im(parts)?;
-        let fresh = self.run_stages(plan.stages_of(parts.len()), plan, vec![x])?;
+        let x = join_re_im(evaluator, parts)?;
+        let fresh = self.run_stages(evaluator, self.stages_of(parts.len()), vec![x])?;
         if parts.len() == 2 {
             // Two arrays are done one stage earlier, because nothing joins them.
-            let all = plan.stage_count() / plan.rounds;
-            self.progress().report(Event::Steps { done: all, total: all })?;
+            let all = self.stage_count() / self.rounds;
+            evaluator.progress().report(Event::Steps { done: all, total: all })?;
         }
         Ok(fresh
             .into_iter()
@@ -246,20 +200,20 @@ impl Evaluator {
     }
 
     /// Refuses arrays that do not match the plan.
-    pub(super) fn check_input(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
-        self.check(x)?;
-        if plan.is_half() {
+    pub(super) fn check_input(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
+        evaluator.check(x)?;
+        if self.is_half() {
             let reason = "the plan starts from coefficients at level 0: use half_bootstrap, or make a plan of the whole".to_owned();
-            return Err(CkksError::NotBootstrappable { params: plan.params.spec().name.clone(), reason });
+            return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
         }
-        x.params.check_same(&plan.params, "the plan of a bootstrap")?;
+        x.params.check_same(&self.params, "the plan of a bootstrap")?;
         x.check_main(BOOTSTRAP)?;
         if x.encoding() != Encoding::Slots {
             let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: BOOTSTRAP, expected, got });
         }
-        if x.layout.period() != plan.slots {
-            let (got, expected) = (x.layout.period(), plan.slots);
+        if x.layout.period() != self.slots {
+            let (got, expected) = (x.layout.period(), self.slots);
             let remedy = format!(
                 "the plan is for {expected} slots: encrypt rows with a capacity of {expected}, or make a plan for {got}"
             );
@@ -270,7 +224,7 @@ impl Evaluator {
                 remedy,
             });
         }
-        let needed = plan.input_level();
+        let needed = self.input_level();
         if x.level < needed {
             return Err(CkksError::LevelTooLow { operation: BOOTSTRAP, needed: needed.0, level: x.level.0 });
         }
@@ -285,46 +239,46 @@ impl Evaluator {
     /// [`CkksError::BeyondRange`] if no level is left for the division.
     pub(super) fn divided(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
     ) -> Result<Option<(Ciphertext, u32)>, CkksError> {
         let bits = BootstrapPlan::log2_divisor(x);
         if bits == 0 {
             return Ok(None);
         }
-        self.check_input(x, plan)?;
-        let top = self.at_level(x, x.level.min(plan.levels.end))?;
-        if top.level <= plan.input_level() || !top.has_canonical_scale() {
-            plan.check_range(x)?;
+        self.check_input(evaluator, x)?;
+        let top = evaluator.at_level(x, x.level.min(self.levels.end))?;
+        if top.level <= self.input_level() || !top.has_canonical_scale() {
+            self.check_range(x)?;
         }
         let small = top.clone().into_owned().at_scale(top.scale * f64::from(bits).exp2());
         // The larger the power, the more levels it takes until an integer factor leads to the scale of a
         // level.
-        for below in (plan.input_level().0..top.level.0).rev().map(Level) {
-            let lowered = self.lower(&small, below, top.params.scale(below))?;
+        for below in (self.input_level().0..top.level.0).rev().map(Level) {
+            let lowered = evaluator.lower(&small, below, top.params.scale(below))?;
             if lowered.has_canonical_scale() {
                 return Ok(Some((lowered, bits)));
             }
         }
-        plan.check_range(x)?;
+        self.check_range(x)?;
         Ok(None)
     }
 
     /// `x` at the plan's lowest level.
-    pub(super) fn entry(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        self.entry_at(x, plan, plan.input_level())
+    pub(super) fn entry(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.entry_at(evaluator, x, self.input_level())
     }
 
     /// `x` at `level` of the application. Canonical scales follow from each other within a segment, so an
     /// array from a higher segment is first brought to the application's highest level.
     pub(in crate::circuits) fn entry_at(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
         level: Level,
     ) -> Result<Ciphertext, CkksError> {
-        let top = self.at_level(x, x.level.min(plan.levels.end))?;
-        Ok(self.at_level(&top, level)?.into_owned())
+        let top = evaluator.at_level(x, x.level.min(self.levels.end))?;
+        Ok(evaluator.at_level(&top, level)?.into_owned())
     }
 
     /// The same numbers as coefficients at level 0, or at level 1 if the plan has a level for a product:
@@ -333,68 +287,68 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::NotBootstrappable`] for a chain on which this stage comes last;
-    /// [`CkksError::BeyondRange`] for a bound above 1; the errors of [`Evaluator::bootstrap`] for arrays that
+    /// [`CkksError::BeyondRange`] for a bound above 1; the errors of [`BootstrapPlan::run`] for arrays that
     /// do not match the plan, and of missing keys.
     pub fn slots_to_coefficients(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
     ) -> Result<Ciphertext, CkksError> {
-        self.check_input(x, plan)?;
-        plan.check_range(x)?;
+        self.check_input(evaluator, x)?;
+        self.check_range(x)?;
         x.check_plain(BOOTSTRAP)?;
-        if plan.slots_last() {
-            return Err(plan.order_error("use the whole bootstrap, or a chain without the segment"));
+        if self.slots_last() {
+            return Err(self.order_error("use the whole bootstrap, or a chain without the segment"));
         }
-        self.run_stages_on(plan.before_product(), plan, x.clone())
+        self.run_stages_on(evaluator, self.before_product(), x.clone())
     }
 
     /// The numbers of coefficients in slots, at a high level. `x` holds complex pairs of coefficients at
-    /// level 0, for example the result of [`Evaluator::slots_to_coefficients`]. The order of the numbers does
-    /// not change.
+    /// level 0, for example the result of [`BootstrapPlan::slots_to_coefficients`]. The order of the numbers
+    /// does not change.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless in complex coefficients; [`CkksError::LevelTooHigh`] above level 0;
     /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`];
     /// [`CkksError::Shape`] for another number of slots than that of the transforms; errors of missing keys.
-    pub fn half_bootstrap(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let joined = self.join_re_im(&self.half_bootstrap_apart(x, plan)?)?;
+    pub fn run_half(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let joined = join_re_im(evaluator, &self.run_half_apart(evaluator, x)?)?;
         // Number t was the coefficient of X^p(t). It is now in slot t if p reverses bits, and otherwise in
         // the slot with the reversed index.
         let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
-        let layout = Layout { encoding: Encoding::Slots, complex: !plan.real, order, ..x.layout }
+        let layout = Layout { encoding: Encoding::Slots, complex: !self.real, order, ..x.layout }
             .with_padding(x.padding());
         // The split into parts also separated shared masks.
         let layout = layout.with_bodies(1, None)?;
         Ok(joined.rearranged(x.shape.clone(), layout))
     }
 
-    /// [`Evaluator::half_bootstrap`] with real and imaginary parts as separate arrays of all slots. A plan
+    /// [`BootstrapPlan::run_half`] with real and imaginary parts as separate arrays of all slots. A plan
     /// that reduces one half of the coefficients gives the real parts only.
-    pub(in crate::circuits) fn half_bootstrap_apart(
+    pub(in crate::circuits) fn run_half_apart(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        self.check_coefficients(x, plan)?;
-        self.run_stages(plan.raise_to_parts(), plan, vec![self.shared(x.clone(), plan)?])
+        self.check_coefficients(evaluator, x)?;
+        self.run_stages(evaluator, self.raise_to_parts(), vec![self.shared(evaluator, x.clone())?])
     }
 
     /// Runs all stages from the raise on, for coefficients at level 0: the result of slots-to-coefficients,
     /// or, if that comes last, slots that are read as coefficients.
     pub(in crate::circuits) fn bootstrapped_coefficients(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
     ) -> Result<Ciphertext, CkksError> {
-        self.check_coefficients(x, plan)?;
-        self.run_stages_on(plan.raise_onwards(), plan, x.clone())
+        self.check_coefficients(evaluator, x)?;
+        self.run_stages_on(evaluator, self.raise_onwards(), x.clone())
     }
 
     /// Refuses arrays that are not coefficients in the form that the raise takes.
-    fn check_coefficients(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<(), CkksError> {
-        self.check(x)?;
-        x.params.check_same(&plan.params, "the plan of a bootstrap")?;
+    fn check_coefficients(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
+        evaluator.check(x)?;
+        x.params.check_same(&self.params, "the plan of a bootstrap")?;
         if x.encoding() != Encoding::Coefficients || !x.is_complex() {
             let got = if x.encoding() == Encoding::Slots { "slots" } else { "real numbers in coefficients" };
             let expected = "complex numbers in coefficients".to_owned();
@@ -408,22 +362,22 @@ impl Evaluator {
                 most: 0,
             });
         }
-        if x.layout.capacity != plan.transform_slots {
+        if x.layout.capacity != self.transform_slots {
             let remedy = format!(
                 "the stage works on {} slots: take the result of slots_to_coefficients by this plan",
-                plan.transform_slots
+                self.transform_slots
             );
             return Err(CkksError::Shape {
                 operation: TO_SLOTS,
                 left: vec![x.layout.capacity],
-                right: vec![plan.transform_slots],
+                right: vec![self.transform_slots],
                 remedy,
             });
         }
-        if !crate::evaluation::levels::same_scale(x.scale, plan.message_scale()) {
+        if !crate::evaluation::levels::same_scale(x.scale, self.message_scale()) {
             return Err(CkksError::ScaleMismatch {
                 left: x.scale.log2(),
-                right: plan.message_scale().log2(),
+                right: self.message_scale().log2(),
             });
         }
         Ok(())

@@ -23,118 +23,125 @@ pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext 
     x.laid_out(layout)
 }
 
-impl Evaluator {
+impl BootstrapPlan {
     /// Runs `stages` one after the other, as the steps of one operation.
     pub(super) fn run_stages(
         &self,
+        evaluator: &Evaluator,
         stages: &[Stage],
-        plan: &BootstrapPlan,
         parts: Vec<Ciphertext>,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        let mut steps = self.progress().steps(stages.len());
+        let mut steps = evaluator.progress().steps(stages.len());
         let fresh = stages.iter().try_fold(parts, |parts, stage| {
             steps.begin()?;
-            self.stage(stage.name, || {
-                stage.steps.iter().try_fold(parts, |parts, step| step.run(self, plan, parts))
+            evaluator.stage(stage.name, || {
+                stage.steps.iter().try_fold(parts, |parts, step| step.run(evaluator, self, parts))
             })
         })?;
         steps.finish()?;
         Ok(fresh)
     }
 
-    /// [`Evaluator::run_stages`] for stages that make one array from one array.
+    /// [`BootstrapPlan::run_stages`] for stages that make one array from one array.
     pub(super) fn run_stages_on(
         &self,
+        evaluator: &Evaluator,
         stages: &[Stage],
-        plan: &BootstrapPlan,
         x: Ciphertext,
     ) -> Result<Ciphertext, CkksError> {
-        self.run_stages(stages, plan, vec![x])?.pop().ok_or(CkksError::Internal { operation: BOOTSTRAP })
+        self.run_stages(evaluator, stages, vec![x])?.pop().ok_or(CkksError::Internal { operation: BOOTSTRAP })
     }
 
     /// The polynomials of `x` as rows under shared masks, with the plan's number of bodies; `x` itself if its
     /// masks are shared already.
-    pub(super) fn shared(&self, x: Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        if plan.bodies == 1 || x.secret != SecretName::Main {
+    pub(super) fn shared(&self, evaluator: &Evaluator, x: Ciphertext) -> Result<Ciphertext, CkksError> {
+        if self.bodies == 1 || x.secret != SecretName::Main {
             return Ok(x);
         }
         let (rows, columns) = (x.layout.bundles(), x.layout.capacity);
         let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(x.padding());
         let x = x.rearranged(vec![rows, columns], layout);
-        self.share_mask_along(&x, plan.bodies, Some(BodyAxis::Rows))
-    }
-
-    /// Runs the linear maps `maps` on `x`, after a restriction to the level of the first.
-    fn map_by(&self, x: Ciphertext, maps: &[LinearTransformPlan]) -> Result<Ciphertext, CkksError> {
-        let x = match maps.first().filter(|first| first.input_level() < x.level) {
-            Some(first) => self.restrict(&x, first.input_level())?.into_owned(),
-            None => x,
-        };
-        maps.iter().try_fold(x, |x, map| self.map_slots(&x, map))
+        evaluator.share_mask_along(&x, self.bodies, Some(BodyAxis::Rows))
     }
 
     /// Raises the modulus. The phase of coefficients at level 0, read as integers `v = m + q0 I`, is taken
     /// modulo the primes of the raised level. The numbers of the result are the embedding of `v / (q0 R)`, or
     /// its image under the first map from coefficients to slots.
-    fn mod_raise(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
-        let scale = plan.raise.scale;
-        let (lift, guard) = match &plan.raise.method {
+    fn mod_raise(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let scale = self.raise.scale;
+        let (lift, guard) = match &self.raise.method {
             RaiseMethod::Mapped(transform) => {
-                return Ok(bare(transform.run(self, x, scale)?, plan.transform_slots, true));
+                return Ok(bare(transform.run(evaluator, x, scale)?, self.transform_slots, true));
             }
             RaiseMethod::Plain { lift, guard } => (lift, *guard),
         };
-        let terms = x.params.slot_count() / plan.transform_slots;
-        self.spend(x, || Ok(plan.raise_cost(x.polys_per_bundle())))?;
-        let raised = x.try_map(plan.raise.level, scale / terms as f64, |bundle| {
+        let terms = x.params.slot_count() / self.transform_slots;
+        evaluator.spend(x, || Ok(self.raise_cost(x.polys_per_bundle())))?;
+        let raised = x.try_map(self.raise.level, scale / terms as f64, |bundle| {
             let mut raised = bundle.raise(lift)?;
             raised.mul_integer_assign(guard);
             Ok(raised)
         })?;
-        let raised =
-            if x.secret.is_ephemeral() { self.change_secret(&raised, plan.mapped_secret())? } else { raised };
+        let raised = if x.secret.is_ephemeral() {
+            evaluator.change_secret(&raised, self.mapped_secret())?
+        } else {
+            raised
+        };
         // The sum over the rotations by multiples of the number of slots removes the coefficients outside the
         // subring.
-        let mut sum = bare(raised, plan.params.slot_count(), true);
-        let mut step = plan.transform_slots;
-        while step < plan.params.slot_count() {
-            let rotated = self
+        let mut sum = bare(raised, self.params.slot_count(), true);
+        let mut step = self.transform_slots;
+        while step < self.params.slot_count() {
+            let rotated = evaluator
                 .rotate_slots(&sum, &[step as i64])?
                 .pop()
                 .ok_or(CkksError::Internal { operation: TO_SLOTS })?;
-            sum = self.add(&sum, &rotated)?;
+            sum = evaluator.add(&sum, &rotated)?;
             step *= 2;
         }
-        Ok(bare(sum.at_scale(scale), plan.transform_slots, true))
+        Ok(bare(sum.at_scale(scale), self.transform_slots, true))
     }
 
     /// The real and the imaginary parts of the slots as arrays of real numbers; the real parts alone if the
     /// modular reduction runs on one half only.
     pub(super) fn split_re_im(
         &self,
+        evaluator: &Evaluator,
         x: &Ciphertext,
-        plan: &BootstrapPlan,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let (one, i) = (Complex64::new(1.0, 0.0), Complex64::i());
-        let conjugate = self.conjugate(x)?;
-        let mut parts = vec![self.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?];
-        if plan.both_halves() {
-            parts.push(self.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)?);
+        let conjugate = evaluator.conjugate(x)?;
+        let mut parts = vec![evaluator.linear_combination(&[(x, one), (&conjugate, one)], x.scale)?];
+        if self.both_halves() {
+            parts.push(evaluator.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)?);
         }
         // The sums are twice the parts.
         let scale = 2.0 * x.scale;
-        Ok(parts.into_iter().map(|part| bare(part.at_scale(scale), plan.transform_slots, false)).collect())
+        Ok(parts.into_iter().map(|part| bare(part.at_scale(scale), self.transform_slots, false)).collect())
     }
+}
 
-    /// `re + i im` for two arrays, and the array itself for one.
-    pub(super) fn join_re_im(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
-        match parts {
-            [re, im] => {
-                self.linear_combination(&[(re, Complex64::from(1.0)), (im, Complex64::i())], re.scale)
-            }
-            [re] => Ok(re.clone()),
-            _ => Err(CkksError::Internal { operation: BOOTSTRAP }),
+/// Runs the linear maps `maps` on `x`, after a restriction to the level of the first.
+fn map_by(
+    evaluator: &Evaluator,
+    x: Ciphertext,
+    maps: &[LinearTransformPlan],
+) -> Result<Ciphertext, CkksError> {
+    let x = match maps.first().filter(|first| first.input_level() < x.level) {
+        Some(first) => evaluator.restrict(&x, first.input_level())?.into_owned(),
+        None => x,
+    };
+    maps.iter().try_fold(x, |x, map| map.map_slots(evaluator, &x))
+}
+
+/// `re + i im` for two arrays, and the array itself for one.
+pub(super) fn join_re_im(evaluator: &Evaluator, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
+    match parts {
+        [re, im] => {
+            evaluator.linear_combination(&[(re, Complex64::from(1.0)), (im, Complex64::i())], re.scale)
         }
+        [re] => Ok(re.clone()),
+        _ => Err(CkksError::Internal { operation: BOOTSTRAP }),
     }
 }
 
@@ -148,10 +155,10 @@ impl Step {
     ) -> Result<Vec<Ciphertext>, CkksError> {
         match self {
             Self::SplitReIm => match &parts[..] {
-                [x] => return evaluator.split_re_im(x, plan),
+                [x] => return plan.split_re_im(evaluator, x),
                 _ => return Err(CkksError::Internal { operation: BOOTSTRAP }),
             },
-            Self::JoinReIm => return Ok(vec![evaluator.join_re_im(&parts)?]),
+            Self::JoinReIm => return Ok(vec![join_re_im(evaluator, &parts)?]),
             _ => (),
         }
         parts.into_iter().map(|x| self.run_on(evaluator, plan, x)).collect()
@@ -166,13 +173,13 @@ impl Step {
     ) -> Result<Ciphertext, CkksError> {
         match self {
             Self::Enter => {
-                let x = plan.spread(evaluator.entry(&x, plan)?);
+                let x = plan.spread(plan.entry(evaluator, &x)?);
                 // A wrong scale is refused before masks are shared.
                 let first = plan.to_coefficients.first().filter(|_| !plan.slots_last());
                 first.map_or(Ok(()), |first| first.check_scale(x.scale))?;
                 Ok(x)
             }
-            Self::ShareMasks(_) => evaluator.shared(x, plan),
+            Self::ShareMasks(_) => plan.shared(evaluator, x),
             Self::SplitMasks(_) => {
                 if x.layout.bodies > 1 {
                     evaluator.split_mask(&x)
@@ -180,8 +187,8 @@ impl Step {
                     Ok(x)
                 }
             }
-            Self::SlotsToCoeffs => evaluator.map_by(x, &plan.to_coefficients),
-            Self::CoeffsToSlots => evaluator.map_by(x, &plan.to_slots),
+            Self::SlotsToCoeffs => map_by(evaluator, x, &plan.to_coefficients),
+            Self::CoeffsToSlots => map_by(evaluator, x, &plan.to_slots),
             Self::ReadAsCoeffs(order) => {
                 let layout = Layout { encoding: Encoding::Coefficients, complex: true, order, ..x.layout };
                 let padding = x.padding();
@@ -195,7 +202,7 @@ impl Step {
                 Ok(evaluator.rescale(&scaled)?.rearranged(shape, layout))
             }
             Self::Encapsulate => evaluator.change_secret(&x, plan.sparse_secret()),
-            Self::ModRaise => evaluator.mod_raise(&x, plan),
+            Self::ModRaise => plan.mod_raise(evaluator, &x),
             Self::EvalMod => plan.reduction.run(evaluator, &x),
             Self::SplitReIm | Self::JoinReIm => Err(CkksError::Internal { operation: TO_SLOTS }),
         }

@@ -1,7 +1,7 @@
 //! Linear transforms of encrypted slots: the plan of a circuit, and its execution.
 //!
 //! The map is a [`LinearTransform`]. [`LinearTransform::plan`] chooses the rotations ([`plan`]);
-//! [`Evaluator::run_linear`](crate::Evaluator::run_linear) executes the plan with one decomposition for all
+//! [`LinearTransformPlan::run`] executes the plan with one decomposition for all
 //! baby steps and one mod-down for the complete sum.
 //!
 //! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).

@@ -557,7 +557,7 @@ impl LinearTransformPlan {
         };
         let symbol =
             Ciphertext::symbol_with(&self.params, &shape, layout, secret, self.level, self.input_scale)?;
-        evaluator.run_linear(&evaluator.take_symbol(symbol, None)?, self)?;
+        self.run(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
         Ok(evaluator.recorded())
     }
 }

@@ -37,38 +37,32 @@ fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
     [&x.shape[..rows], &[transform.rows()]].concat()
 }
 
-impl Evaluator {
+impl LinearTransform {
     /// `transform` of every row, at the level of `x`. For repeated use make a plan
     /// ([`LinearTransform::plan`]), which keeps the encoded diagonals.
     ///
     /// # Errors
-    /// Those of [`LinearTransform::plan`], [`Evaluator::run_linear`], and for rows that share polynomials
+    /// Those of [`LinearTransform::plan`], [`LinearTransformPlan::run`], and for rows that share polynomials
     /// [`LinearTransform::in_lanes`].
-    pub fn evaluate_linear(
-        &self,
-        x: &Ciphertext,
-        transform: &LinearTransform,
-    ) -> Result<Ciphertext, CkksError> {
-        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
+    pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let x = &*evaluator.refreshed(x, LevelsNeeded::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
-            return self.run_linear(x, &transform.plan_with(x.params(), x.level(), options)?);
+            return self.plan_with(x.params(), x.level(), options)?.run(evaluator, x);
         }
-        self.check_rows_of(x, transform)?;
+        self.check_rows_of(evaluator, x)?;
         let layout = x.layout;
-        let plan =
-            transform.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
-        let mapped = self.map_slots(&x.polynomials_as_rows(), &plan)?;
-        let after =
-            Layout { columns: transform.rows(), complex: layout.complex || transform.is_complex(), ..layout };
+        let plan = self.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
+        let mapped = plan.map_slots(evaluator, &x.polynomials_as_rows())?;
+        let after = Layout { columns: self.rows(), complex: layout.complex || self.is_complex(), ..layout };
         // Places after a row become zero; lanes without a row are mapped, too.
         let padding = if layout.rows.is_multiple_of(layout.lanes) { Padding::Zero } else { x.padding() };
-        Ok(mapped.rearranged(mapped_shape(x, transform), after.with_padding(padding)))
+        Ok(mapped.rearranged(mapped_shape(x, self), after.with_padding(padding)))
     }
 
     /// Refuses arrays with rows that the map cannot take; rows may share polynomials.
-    fn check_rows_of(&self, x: &Ciphertext, transform: &LinearTransform) -> Result<(), CkksError> {
-        self.check(x)?;
+    fn check_rows_of(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
+        evaluator.check(x)?;
         check_slots(x, LINEAR)?;
         if x.layout.order != Order::Natural {
             return Err(CkksError::BitReversed { operation: LINEAR });
@@ -77,18 +71,20 @@ impl Evaluator {
             x.check_plain(LINEAR)?;
         }
         let columns = x.shape.last().copied().unwrap_or(1);
-        if columns == transform.columns() {
+        if columns == self.columns() {
             return Ok(());
         }
-        let remedy = format!("the map takes rows of {} numbers", transform.columns());
+        let remedy = format!("the map takes rows of {} numbers", self.columns());
         Err(CkksError::Shape {
             operation: LINEAR,
             left: x.shape.clone(),
-            right: vec![transform.rows(), transform.columns()],
+            right: vec![self.rows(), self.columns()],
             remedy,
         })
     }
+}
 
+impl LinearTransformPlan {
     /// The plan's linear map of every row of `x`, rescaled to the level below the plan's.
     ///
     /// Shapes: `(.., columns)` to `(.., rows)`. Rows must have exactly as many slots as the map; results from
@@ -100,9 +96,9 @@ impl Evaluator {
     /// [`CkksError::MissingKey`]; [`CkksError::Shape`] for rows of another length or
     /// number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
     /// [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
-    pub fn run_linear(&self, x: &Ciphertext, plan: &LinearTransformPlan) -> Result<Ciphertext, CkksError> {
-        let transform = plan.transform();
-        self.check_rows_of(x, transform)?;
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let transform = self.transform();
+        transform.check_rows_of(evaluator, x)?;
         x.check_plain(LINEAR)?;
         if x.layout.chunks > 1 {
             let remedy = format!(
@@ -111,7 +107,8 @@ impl Evaluator {
             );
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
-        let mapped = self.map_slots(&*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?, plan)?;
+        let mapped =
+            self.map_slots(evaluator, &*evaluator.refreshed(x, LevelsNeeded::Level(self.input_level()))?)?;
         let shape = mapped_shape(x, transform);
         let mut layout = mapped.layout;
         layout.columns = transform.rows();
@@ -122,13 +119,9 @@ impl Evaluator {
 
     /// The plan's map of the slots of every polynomial, regardless of order and padding; the result has the
     /// shape and layout of `x`.
-    pub(crate) fn map_slots(
-        &self,
-        x: &Ciphertext,
-        plan: &LinearTransformPlan,
-    ) -> Result<Ciphertext, CkksError> {
-        x.params.check_same(&plan.params, "the plan of a linear transform")?;
-        let slots = plan.transform.slots();
+    pub(crate) fn map_slots(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        x.params.check_same(&self.params, "the plan of a linear transform")?;
+        let slots = self.transform.slots();
         if x.layout.capacity != slots {
             let remedy = format!("the map is of {slots} slots: encrypt rows with a capacity of {slots}");
             return Err(CkksError::Shape {
@@ -138,87 +131,90 @@ impl Evaluator {
                 remedy,
             });
         }
-        let x = self.input_of(x, plan)?;
-        let bundles = if let Some(iteration) = plan.iteration {
-            match self.repeated_rotations(&x, plan, iteration)? {
+        let x = self.input_of(evaluator, x)?;
+        let bundles = if let Some(iteration) = self.iteration {
+            match self.repeated_rotations(evaluator, &x, iteration)? {
                 None => Vec::new(),
                 Some(found) => {
-                    let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    self.steps_of(x.bundles.iter())
-                        .map(|bundle| plan.iterate(bundle?, iteration, &found, &plaintexts))
+                    let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
+                    evaluator
+                        .steps_of(x.bundles.iter())
+                        .map(|bundle| self.iterate(bundle?, iteration, &found, &plaintexts))
                         .collect::<Result<_, _>>()?
                 }
             }
         } else {
-            match &self.rotations(&x, plan)? {
+            match &self.found_rotations(evaluator, &x)? {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
-                    let plaintexts = plan.plaintexts(&plan.params.chain().basis(plan.level))?;
-                    self.steps_of(x.bundles.iter())
-                        .map(|bundle| plan.multiply(bundle?, &plaintexts[0]))
+                    let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
+                    evaluator
+                        .steps_of(x.bundles.iter())
+                        .map(|bundle| self.multiply(bundle?, &plaintexts[0]))
                         .collect::<Result<_, _>>()?
                 }
                 Some(rotations) => {
-                    let plaintexts = plan.plaintexts(rotations.tables.extended())?;
-                    self.steps_of(x.bundles.iter())
-                        .map(|bundle| plan.map(bundle?, rotations, &plaintexts))
+                    let plaintexts = self.plaintexts(rotations.tables.extended())?;
+                    evaluator
+                        .steps_of(x.bundles.iter())
+                        .map(|bundle| self.map(bundle?, rotations, &plaintexts))
                         .collect::<Result<_, _>>()?
                 }
             }
         };
-        let (level, scale) = (plan.output_level(), plan.output_scale());
+        let (level, scale) = (self.output_level(), self.output_scale());
         let mapped = x.with(bundles, level, scale);
         if !x.estimate.has_errors() {
             return Ok(
-                mapped.estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), (0.0, 0.0)))
+                mapped.estimated(|own| own.mapped(Along::Columns, &self.transform.norms(), (0.0, 0.0)))
             );
         }
-        let error = mapped.slot_error(plan.variance(x.secret)?);
+        let error = mapped.slot_error(self.variance(x.secret)?);
         // The rounding errors of diagonals repeat with the slots, so the mean over the repetitions of a
         // number does not reduce them.
         let repeated = (x.params.slot_count() as f64 / x.layout.period() as f64).sqrt();
-        let rounding = plan.rounding();
+        let rounding = self.rounding();
         let rounding = (rounding.0 * repeated, rounding.1 * repeated);
         Ok(mapped
-            .estimated(|own| own.mapped(Along::Columns, &plan.transform.norms(), rounding).with_error(error)))
+            .estimated(|own| own.mapped(Along::Columns, &self.transform.norms(), rounding).with_error(error)))
     }
 
     /// `x` at the plan's level and scale.
     fn input_of<'c>(
         &self,
+        evaluator: &Evaluator,
         x: &'c Ciphertext,
-        plan: &LinearTransformPlan,
     ) -> Result<Cow<'c, Ciphertext>, CkksError> {
-        let level = plan.input_level();
+        let level = self.input_level();
         if x.level < level {
             return Err(CkksError::LevelTooLow { operation: LINEAR, needed: level.0, level: x.level.0 });
         }
-        let x = self.at_level(x, level)?;
-        plan.check_scale(x.scale)?;
+        let x = evaluator.at_level(x, level)?;
+        self.check_scale(x.scale)?;
         Ok(x)
     }
 
     /// The keys of an iteration: of the first rotation, of baby steps, of giant steps; `None` on a dry run,
     /// which records the uses and the cost.
     fn repeated_rotations<'k>(
-        &'k self,
+        &self,
+        evaluator: &'k Evaluator,
         x: &Ciphertext,
-        plan: &LinearTransformPlan,
         iteration: Iteration,
     ) -> Result<Option<[Found<'k>; 3]>, CkksError> {
-        let period = plan.transform.slots();
-        let (before, after) = plan.switches();
+        let period = self.transform.slots();
+        let (before, after) = self.switches();
         let first = usize::from(iteration.first != 0);
         let find = |steps: i64, uses: usize| {
             if uses == 0 {
                 return Ok(Some(Found::Nothing));
             }
-            let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
+            let operation = evaluator.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
             let bundles = uses * x.layout.bundles();
-            self.keys_of(
+            evaluator.keys_of(
                 KeyQuery::new(LINEAR, operation, x)
-                    .under(&plan.params)
-                    .at(plan.level)
+                    .under(&self.params)
+                    .at(self.level)
                     .repeating(period)
                     .switching(bundles),
             )
@@ -228,7 +224,7 @@ impl Evaluator {
             find(iteration.baby, before - first)?,
             find(iteration.giant, after)?,
         ];
-        self.spend(x, || Ok(plan.products_cost(x, plan.params.chain().basis(plan.level).len())))?;
+        evaluator.spend(x, || Ok(self.products_cost(x, self.params.chain().basis(self.level).len())))?;
         Ok(match found {
             [Some(first), Some(baby), Some(giant)] if !x.is_symbol() => Some([first, baby, giant]),
             _ => None,
@@ -236,30 +232,30 @@ impl Evaluator {
     }
 
     /// The keys of the plan's rotations; `None` on a dry run, which records the rotations and the cost.
-    fn rotations<'k>(
+    fn found_rotations<'k>(
         &'k self,
+        evaluator: &'k Evaluator,
         x: &Ciphertext,
-        plan: &'k LinearTransformPlan,
     ) -> Result<Option<Rotations<'k>>, CkksError> {
-        let params = &plan.params;
-        let period = plan.transform.slots();
+        let params = &self.params;
+        let period = self.transform.slots();
         let find = |steps: i64| {
             if steps == 0 {
                 return Ok(if x.is_symbol() { None } else { Some(Found::Nothing) });
             }
-            let operation = self.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
-            self.keys_of(
+            let operation = evaluator.operation_under(x, LINEAR, Operation::rotation(x.secret, steps))?;
+            evaluator.keys_of(
                 KeyQuery::new(LINEAR, operation, x)
                     .under(params)
-                    .at(plan.level)
+                    .at(self.level)
                     .repeating(period)
                     .without_cost(),
             )
         };
-        let babies = plan.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
-        let giants = plan.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
+        let babies = self.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
+        let giants = self.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
         if x.is_symbol() {
-            self.spend(x, || plan.cost(self, x))?;
+            evaluator.spend(x, || self.cost(evaluator, x))?;
             return Ok(None);
         }
         let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) =
@@ -267,7 +263,7 @@ impl Evaluator {
         let switcher = params.switcher()?;
         let keys: Vec<&SwitchKey> =
             babies.iter().chain(&giants).filter_map(Found::single).map(HeldKey::key).collect();
-        let tables = switcher.transform_tables_for_keys(plan.level, &keys)?;
+        let tables = switcher.transform_tables_for_keys(self.level, &keys)?;
         let none = babies.iter().chain(&giants).all(|found| matches!(found, Found::Nothing));
         Ok(Some(if none {
             Rotations { switcher, tables, babies: Vec::new(), giants: Vec::new() }

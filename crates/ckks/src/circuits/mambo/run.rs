@@ -10,7 +10,7 @@ use super::plan::MamboPlan;
 use super::{MAMBO, Placement};
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
-use crate::circuits::bootstrap::BootstrapPlan;
+use crate::circuits::bootstrap::{BootstrapPlan, groups::in_groups};
 use crate::circuits::matrix_plan::PlannedMatrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -102,7 +102,7 @@ impl MamboMatrix {
     }
 }
 
-impl Evaluator {
+impl MamboMatrix {
     /// The product `W X` inside a bootstrap: `x` is at a low level, and the result at a high level.
     ///
     /// Shapes: `x` has a row of all slots for each polynomial. Each row of `X` takes [`MamboPlan::columns`]
@@ -116,16 +116,16 @@ impl Evaluator {
     /// ones; [`CkksError::Encoding`] unless in slots; [`CkksError::BitReversed`] unless in natural order;
     /// [`CkksError::BeyondRange`] if the bound of `X` or of the product exceeds 1;
     /// [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; the errors of
-    /// [`Evaluator::multiply_planned`].
-    pub fn mambo(&self, matrix: &MamboMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let (plan, bootstrap) = (&matrix.plan, matrix.plan.bootstrap());
-        self.check(x)?;
+    /// [`PlannedMatrix::multiply`].
+    pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, bootstrap) = (&self.plan, self.plan.bootstrap());
+        evaluator.check(x)?;
         x.params().check_same(bootstrap.params(), "the plan of a product inside a bootstrap")?;
         plan.check(x)?;
         bootstrap.check_range(x)?;
         plan.matrix().check_numbers(x.bound())?;
         let (factor, product) = plan.array_shapes();
-        if let Some(keys) = self.held().filter(|_| !x.is_symbol()) {
+        if let Some(keys) = evaluator.held().filter(|_| !x.is_symbol()) {
             bootstrap.check_keys(keys)?;
             let polys = factor.iter().product::<usize>().max(product.iter().product())
                 / bootstrap.params().slot_count();
@@ -138,25 +138,25 @@ impl Evaluator {
         let size = if pairs { 2 * bootstrap.group() } else { bootstrap.group() };
         let groups = if x.is_symbol() { 1 } else { polys.div_ceil(size) };
         let stages = groups * bootstrap.stage_count();
-        let whole = self.progress().steps(0);
+        let whole = evaluator.progress().steps(0);
         let low = match plan.placement() {
             Placement::Inside => {
                 // How many steps the product has is not known yet.
-                let lowering = self.for_part(&whole, move |_, _| (0, stages));
+                let lowering = evaluator.for_part(&whole, move |_, _| (0, stages));
                 let lowered =
-                    lowering.in_groups(std::slice::from_ref(x), bootstrap.group(), |evaluator, own| {
+                    in_groups(&lowering, std::slice::from_ref(x), bootstrap.group(), |evaluator, own| {
                         let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
-                        Ok(vec![evaluator.slots_to_coefficients(own, bootstrap)?])
+                        Ok(vec![bootstrap.slots_to_coefficients(evaluator, own)?])
                     })?;
                 lowered.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?
             }
-            Placement::Before => self.entry_at(x, bootstrap, plan.matrix().level())?,
+            Placement::Before => bootstrap.entry_at(evaluator, x, plan.matrix().level())?,
         };
         let (shape, layout) = plan.rows_in_lanes(factor[0])?;
         // The steps of the product are known when it reports the first one.
         let steps = Arc::new(AtomicUsize::new(0));
         let counted = steps.clone();
-        let of_product = self.for_part(&whole, move |done, all| {
+        let of_product = evaluator.for_part(&whole, move |done, all| {
             counted.store(all, Ordering::Relaxed);
             (done, all + stages)
         });
@@ -169,13 +169,13 @@ impl Evaluator {
         };
         let known = x.estimate.clone().moved(&x.layout, &layout, (slots_to_coeffs, slots_to_coeffs));
         let low = low.rearranged(shape, layout).estimated(|_| known);
-        let multiplied = of_product.multiply_planned(&matrix.planned, &low)?;
+        let multiplied = self.planned.multiply(&of_product, &low)?;
         let steps = steps.load(Ordering::Relaxed);
-        let of_stages = self.for_part(&whole, move |done, all| (steps + done, steps + all));
+        let of_stages = evaluator.for_part(&whole, move |done, all| (steps + done, steps + all));
         let (shape, slots) = plan.product_layout()?;
         let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
         if multiplied.level() > Level(0) {
-            return of_stages.bootstrap(&multiplied.rearranged(shape, slots), bootstrap);
+            return bootstrap.run(&of_stages, &multiplied.rearranged(shape, slots));
         }
         bootstrap.check_range(&multiplied)?;
         // The maps of slots-to-coefficients leave numbers in bit-reversed order.
@@ -190,22 +190,24 @@ impl Evaluator {
             .rearranged(shape.clone(), coefficients)
             .at_scale(bootstrap.message_scale())
             .estimated(|_| Estimate::unknown());
-        let fresh = of_stages.in_groups(&[low], size, |evaluator, own| {
+        let fresh = in_groups(&of_stages, &[low], size, |evaluator, own| {
             let [own] = own else { return Err(CkksError::Internal { operation: MAMBO }) };
             Ok(vec![if pairs && own.layout().bundles() > 1 {
-                evaluator.bootstrapped_in_pairs(own, bootstrap)?
+                bootstrap.run_in_pairs(evaluator, own)?
             } else {
-                evaluator.bootstrapped_coefficients(own, bootstrap)?
+                bootstrap.bootstrapped_coefficients(evaluator, own)?
             }])
         })?;
         let fresh = fresh.into_iter().next().ok_or(CkksError::Internal { operation: MAMBO })?;
         // The product of a real matrix and real numbers is real.
         Ok(fresh.rearranged(shape, slots).estimated(|_| estimate))
     }
+}
 
+impl BootstrapPlan {
     /// Bootstraps coefficients of real numbers, whose imaginary parts are zero, with a plan for complex
     /// numbers. Two polynomials become the real and the imaginary part of one.
-    fn bootstrapped_in_pairs(&self, x: &Ciphertext, plan: &BootstrapPlan) -> Result<Ciphertext, CkksError> {
+    fn run_in_pairs(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
         let count = bundles.div_ceil(2);
         // Multiplication by i is multiplication by X^(N / 2), both for numbers in slots and for complex pairs
@@ -224,15 +226,15 @@ impl Evaluator {
         };
         // If the number of polynomials is odd, the middle one is in both halves.
         let (upper, lower) = (half(0), half(bundles - count));
-        let joined =
-            self.linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
+        let joined = evaluator
+            .linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
         let layout = Layout {
             encoding: Encoding::Coefficients,
             complex: true,
             order: x.layout().order,
             ..*joined.layout()
         };
-        let halves = self.half_bootstrap_apart(&joined.laid_out(layout), plan)?;
+        let halves = self.run_half_apart(evaluator, &joined.laid_out(layout))?;
         let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
         let layout = Layout { complex: false, bodies: 1, ..*x.layout() };

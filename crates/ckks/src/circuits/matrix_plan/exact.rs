@@ -7,8 +7,8 @@ use clathrate_lattice::Level;
 
 use super::{MatrixCost, MatrixMethod, PLAN};
 use crate::arrays::{Ciphertext, Layout, SecretName};
-use crate::circuits::matrix::Weights;
-use crate::circuits::packing_plan::{Stage, members_in};
+use crate::circuits::matrix::{Weights, splits_masks_for};
+use crate::circuits::packing_plan::{Stage, members_in, pack_onwards};
 use crate::circuits::prepared::Arrangement;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
@@ -49,7 +49,7 @@ impl ExactPlan {
             );
             return Err(CkksError::Conversion { operation: PLAN, reason });
         }
-        let weights = Evaluator::new(params).encode_weights(rows, inner, values, &x)?;
+        let weights = Weights::encode(&Evaluator::new(params), rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;
         Ok(Self {
             weights,
@@ -174,11 +174,11 @@ impl ExactPlan {
     pub(super) fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let whole = evaluator.progress().steps(0);
         let counting = evaluator.for_part(&whole, |done, all| (done, all));
-        if !evaluator.splits_masks_for(x) {
+        if !splits_masks_for(evaluator, x) {
             x.check_main(PLAN)?;
         }
         let Some(ring) = &self.ring else {
-            let product = counting.multiply_matrix(&self.weights, x)?;
+            let product = self.weights.multiply(&counting, x)?;
             let rescaled = evaluator.rescale(&product)?;
             return if x.layout().lanes > 1 {
                 evaluator.pack_rows(&rescaled, &self.midpoints)
@@ -186,14 +186,14 @@ impl ExactPlan {
                 Ok(rescaled)
             };
         };
-        let x = if evaluator.splits_masks_for(x) {
+        let x = if splits_masks_for(evaluator, x) {
             Cow::Owned(evaluator.split_mask(x)?)
         } else {
             Cow::Borrowed(x)
         };
         let (params, lanes) = (x.params(), x.layout().lanes);
         let rows = evaluator.rows_in_ring(&x, ring.degree())?;
-        let product = counting.multiply_matrix(&self.weights, &rows)?;
+        let product = self.weights.multiply(&counting, &rows)?;
         let rescaled = evaluator.rescale(&product)?;
         let layout = rescaled.layout().gathered(lanes)?;
         let result = Packed {
@@ -215,7 +215,7 @@ impl ExactPlan {
             &first.leaves(&result, placed.len())?,
             placed.clone(),
         )?;
-        evaluator.pack_onwards(packed, rest, &result, &placed)
+        pack_onwards(evaluator, packed, rest, &result, &placed)
     }
 
     /// The variances of this plan's switches: those before the product, which it multiplies, and those after

@@ -178,7 +178,7 @@ impl MatrixPlan {
     /// # Errors
     /// [`CkksError::OutOfRange`] if no method reaches the precision within the limit on keys, with the needs
     /// of each, and for contradictory options; if all methods fail, the error of the first: those of
-    /// [`PreparedPlan::for_columns`] and [`Evaluator::encode_weights`].
+    /// [`PreparedPlan::for_columns`] and [`Weights::encode`](crate::Weights::encode).
     pub fn new(
         params: &Params,
         weights: (usize, usize, &[f64]),
@@ -583,17 +583,17 @@ impl PlannedMatrix {
     }
 }
 
-impl Evaluator {
+impl PlannedMatrix {
     /// `W @ x` as planned, rescaled: at the level below, with one body in each bundle, under the main secret,
     /// with rows placed as in `x`.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] if `x` does not have the level and scale of the plan;
-    /// [`CkksError::Cancelled`]; those of [`Evaluator::multiply_prepared`], or of
-    /// [`Evaluator::multiply_matrix`] and [`Evaluator::pack_rows`].
-    pub fn multiply_planned(&self, matrix: &PlannedMatrix, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        match (&matrix.plan.way, &matrix.prepared) {
-            (_, Some(prepared)) => self.multiply_prepared(prepared, x),
+    /// [`CkksError::Cancelled`]; those of [`PreparedMatrix::multiply`], or of
+    /// [`Weights::multiply`](crate::Weights::multiply) and [`Evaluator::pack_rows`].
+    pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        match (&self.plan.way, &self.prepared) {
+            (_, Some(prepared)) => prepared.multiply(evaluator, x),
             (Way::Exact(plan), None) => {
                 if x.level() != plan.level || x.scale() != plan.scale {
                     let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
@@ -605,7 +605,7 @@ impl Evaluator {
                         remedy,
                     });
                 }
-                plan.multiply(self, x)
+                plan.multiply(evaluator, x)
             }
             (Way::Prepared(_), None) => Err(CkksError::NoKeys { operation: PLAN }),
         }

@@ -54,7 +54,7 @@ impl PolynomialPlan {
         let (columns, bound) = (self.params.slot_count() - 1, self.domain_magnitude().max(f64::MIN_POSITIVE));
         let symbol = evaluator.symbol(&[columns], Encoding::Slots, self.input_level(), bound)?;
         let symbol = symbol.at_scale(self.input_scale()).estimated(|_| input);
-        let result = evaluator.run_polynomial_inside(&symbol, self)?;
+        let result = self.run_inside(&evaluator, &symbol)?;
         Ok((evaluator, result))
     }
 

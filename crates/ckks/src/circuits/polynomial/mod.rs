@@ -7,7 +7,7 @@
 //! As in `numpy.polynomial`, coefficients are ordered from the lowest degree up, and the domain `[a, b]` is
 //! mapped to `[-1, 1]`; the default domain `[-1, 1]` needs no map. [`Polynomial::plan`] makes a
 //! [`PolynomialPlan`] from coefficients and parameters, without ciphertexts;
-//! [`Evaluator::evaluate_polynomial`](crate::Evaluator::evaluate_polynomial) executes it.
+//! [`Polynomial::apply`] executes it.
 
 use std::f64::consts::PI;
 use std::ops::Mul;
@@ -87,7 +87,7 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 /// let params = Params::preset("insecure_small", &Runtime::default())?;
 /// let owner = SecretKey::generate(&params)?;
 /// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top))?);
-/// let y = evaluator.evaluate_polynomial(&owner.encrypt(&[0.5, -0.5])?, &cube)?;
+/// let y = cube.apply(&evaluator, &owner.encrypt(&[0.5, -0.5])?)?;
 /// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.125).abs() < 1e-6);
 /// # Ok::<(), CkksError>(())
 /// ```

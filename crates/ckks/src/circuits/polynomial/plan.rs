@@ -26,7 +26,7 @@ use crate::parameters::Params;
 /// // It tells the keys that it needs, and runs on any number of inputs.
 /// let owner = SecretKey::generate(&params)?;
 /// let evaluator = Evaluator::with_keys(owner.evaluation_keys(&plan.needs()?)?);
-/// let y = evaluator.run_polynomial(&owner.encrypt(&[0.5])?, &plan)?;
+/// let y = plan.run(&evaluator, &owner.encrypt(&[0.5])?)?;
 /// assert!((owner.decrypt(&y)?.into_real()?[0] - 0.5f64.sin()).abs() < 1e-4);
 /// # Ok::<(), CkksError>(())
 /// ```

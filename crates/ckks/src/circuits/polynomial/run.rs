@@ -19,66 +19,59 @@ use crate::evaluation::levels::same_scale;
 /// The operation's name in errors.
 const POLYNOMIAL: &str = "a polynomial";
 
-impl Evaluator {
+impl Polynomial {
     /// `p(x)`, entry by entry, with a plan for the level and scale of `x`. Complex coefficients make the
     /// result complex.
     ///
     /// Range: numbers in the polynomial's domain. An array whose bound exceeds the domain is refused; without
     /// a bound, numbers outside of it give large values, which may wrap around unnoticed.
-    pub fn evaluate_polynomial(
-        &self,
-        x: &Ciphertext,
-        polynomial: &Polynomial,
-    ) -> Result<Ciphertext, CkksError> {
-        let x = &*self.refreshed_for(x, || {
+    pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let x = &*evaluator.refreshed_for(x, || {
             // The number of levels does not depend on the level of the input.
-            polynomial
-                .plan(&x.params, x.params.fresh_level())
+            self.plan(&x.params, x.params.fresh_level())
                 .map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
         })?;
-        self.run_polynomial(x, &polynomial.plan_at(&x.params, x.level, x.scale)?)
+        self.plan_at(&x.params, x.level, x.scale)?.run(evaluator, x)
     }
+}
 
+impl PolynomialPlan {
     /// Evaluates `plan` on `x`; an `x` above the plan's level is lowered.
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another
     /// scale; [`CkksError::OutsideDomain`] if the array's bound exceeds the domain; [`CkksError::Encoding`]
     /// unless slots; [`CkksError::NoKeys`], [`CkksError::MissingKey`]; parameter and secret errors.
-    pub fn run_polynomial(&self, x: &Ciphertext, plan: &PolynomialPlan) -> Result<Ciphertext, CkksError> {
-        plan.polynomial().check_inside(x)?;
-        self.run_polynomial_inside(x, plan)
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.polynomial().check_inside(x)?;
+        self.run_inside(evaluator, x)
     }
 
-    /// [`Evaluator::run_polynomial`] without the check of the domain.
-    pub(super) fn run_polynomial_inside(
-        &self,
-        x: &Ciphertext,
-        plan: &PolynomialPlan,
-    ) -> Result<Ciphertext, CkksError> {
-        self.params().check_related(&x.params, "the ciphertext")?;
-        x.params.check_same(plan.params(), "the plan")?;
+    /// [`PolynomialPlan::run`] without the check of the domain.
+    pub(super) fn run_inside(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.params().check_related(&x.params, "the ciphertext")?;
+        x.params.check_same(self.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
-        let x = &*self.refreshed(x, LevelsNeeded::Level(plan.input_level()))?;
-        if x.level < plan.input_level() {
+        let x = &*evaluator.refreshed(x, LevelsNeeded::Level(self.input_level()))?;
+        if x.level < self.input_level() {
             return Err(CkksError::LevelTooLow {
                 operation: "this plan",
-                needed: plan.input_level().0,
+                needed: self.input_level().0,
                 level: x.level.0,
             });
         }
-        let x = self.at_level(x, plan.input_level())?;
-        if !same_scale(x.scale, plan.input_scale()) {
-            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plan.input_scale().log2() });
+        let x = evaluator.at_level(x, self.input_level())?;
+        if !same_scale(x.scale, self.input_scale()) {
+            return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: self.input_scale().log2() });
         }
-        let run = Run { evaluator: self, plan };
-        let to = x.params.at_rank(plan.output_rank())?;
-        let layout = Layout { complex: x.layout.complex || plan.is_complex(), ..x.layout };
+        let run = Run { evaluator, plan: self };
+        let to = x.params.at_rank(self.output_rank())?;
+        let layout = Layout { complex: x.layout.complex || self.is_complex(), ..x.layout };
         let whole = |bundles| {
-            x.with_all((&to, x.shape.clone()), layout, bundles, (plan.output_level(), plan.output_scale()))
+            x.with_all((&to, x.shape.clone()), layout, bundles, (self.output_level(), self.output_scale()))
         };
-        run.clear_padding(self.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
+        run.clear_padding(evaluator.bundle_by_bundle(&x, whole, |part| run.part(part))?, &x)
     }
 }
 

@@ -122,7 +122,7 @@ fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -
     size_of::<u64>() * (shared + numbers + result)
 }
 
-impl Evaluator {
+impl PreparedMatrix {
     /// `W @ x`, rescaled, with a prepared matrix. The result has one body in each bundle and as many rows in
     /// a polynomial as `x`. Rows under shared masks need no further key; an array with separate masks is
     /// first brought under shared ones, with the keys of [`PreparedPlan::needs`] for such arrays.
@@ -131,17 +131,13 @@ impl Evaluator {
     /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] if `x` does not have the
     /// shape, layout, level and scale of the plan; [`CkksError::WrongSecret`] under another owner's secret;
     /// [`CkksError::WrongParams`].
-    pub fn multiply_prepared(
-        &self,
-        matrix: &PreparedMatrix,
-        x: &Ciphertext,
-    ) -> Result<Ciphertext, CkksError> {
-        let steps = self.progress().steps(0);
-        let plan = &matrix.plan;
-        self.check(x)?;
+    pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let steps = evaluator.progress().steps(0);
+        let plan = &self.plan;
+        evaluator.check(x)?;
         x.params().check_same(plan.params(), "the matrix")?;
         if !x.is_symbol() {
-            x.key_id.check_same(matrix.key_id, "the matrix")?;
+            x.key_id.check_same(self.key_id, "the matrix")?;
         }
         let left = vec![plan.rows(), plan.inner()];
         if x.shape().len() != 2 || x.layout().rows != plan.inner() {
@@ -152,7 +148,7 @@ impl Evaluator {
         if layout.encoding == Encoding::Slots {
             x.check_one_lane(PREPARE)?;
         }
-        let comes_under_masks = x.secret() == SecretName::Main && self.brings_under_masks(plan, x);
+        let comes_under_masks = x.secret() == SecretName::Main && plan.brings_under_masks(evaluator, x);
         if !comes_under_masks {
             check_rows(x)?;
         }
@@ -197,11 +193,11 @@ impl Evaluator {
             let axis = Some(BodyAxis::Rows);
             // The needs of a plan are the keys of rounds.
             let direct = !x.is_symbol()
-                && self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }));
+                && evaluator.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }));
             shared = if direct {
-                self.share_mask_along(x, bodies, axis)?
+                evaluator.share_mask_along(x, bodies, axis)?
             } else {
-                self.share_mask_in_rounds(x, bodies, axis)?
+                evaluator.share_mask_in_rounds(x, bodies, axis)?
             };
             check_rows(&shared)?;
             &shared
@@ -209,7 +205,7 @@ impl Evaluator {
             x
         };
         let layout = *x.layout();
-        let (level, scale) = self.rescaled(x, x.level(), x.scale() * plan.weights().scale())?;
+        let (level, scale) = evaluator.rescaled(x, x.level(), x.scale() * plan.weights().scale())?;
         let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
         let out = out.with_padding(layout.padding);
         let shape = vec![plan.rows(), layout.columns];
@@ -231,7 +227,7 @@ impl Evaluator {
             Ok(product)
         };
         if x.is_symbol() {
-            self.spend_once(x, || Ok(plan.product_cost()))?;
+            evaluator.spend_once(x, || Ok(plan.product_cost()))?;
             return estimated(finish(Vec::new()));
         }
         let switcher = x.params().switcher()?;
@@ -241,7 +237,7 @@ impl Evaluator {
             let bundles: Vec<&Bundle<Eval>> =
                 (0..layout.lines()).map(|line| &x.bundles()[layout.bundle(line, group, 0)]).collect();
             let mut tick = |done: usize, _: usize| steps.at(group * polys + done, groups * polys).is_ok();
-            let rows = matrix
+            let rows = self
                 .combined
                 .multiply(&bundles, plan.products(), switcher, &mut tick)?
                 .ok_or(CkksError::Cancelled)?;
@@ -252,16 +248,18 @@ impl Evaluator {
             .collect();
         Ok(finish(bundles))
     }
+}
 
+impl PreparedPlan {
     /// Whether an array with separate masks can be brought under the plan's: on a dry run if the plan says
     /// so, on data if the evaluator has the keys.
-    fn brings_under_masks(&self, plan: &PreparedPlan, x: &Ciphertext) -> bool {
+    fn brings_under_masks(&self, evaluator: &Evaluator, x: &Ciphertext) -> bool {
         if x.is_symbol() {
-            return plan.own_masks();
+            return self.own_masks();
         }
-        let bodies = plan.layout().bodies;
-        plan.own_masks()
-            || self.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
-            || self.holds_rounds(x, bodies)
+        let bodies = self.layout().bodies;
+        self.own_masks()
+            || evaluator.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
+            || evaluator.holds_rounds(x, bodies)
     }
 }

@@ -53,7 +53,7 @@ impl SamplesPlan {
     /// # Errors
     /// [`CkksError::WrongSecret`] for a client of another owner; [`CkksError::OutOfRange`] if the client
     /// drops so many bits that nothing of its numbers is left; the errors of [`SamplesPlan::check_secret`],
-    /// and of [`Evaluator::bootstrap_samples`](crate::Evaluator::bootstrap_samples) for a sample of the
+    /// and of [`SamplesPlan::run`] for a sample of the
     /// client.
     pub fn check_client(
         &self,

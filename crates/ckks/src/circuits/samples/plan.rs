@@ -210,7 +210,7 @@ impl SamplesPlan {
         let recorder = Evaluator::recording(&target);
         let symbol =
             recorder.take_encrypted(plan.symbol(plan.secret, count)?, Some(1.0), plan.sample_variance())?;
-        recorder.bootstrap_samples(&symbol, &plan)?;
+        plan.run(&recorder, &symbol)?;
         let needs = recorder.needs();
         plan.key_bytes = target.required_keys(&needs)?.bytes(&target)?;
         plan.nanoseconds = recorder.recorded().cost().nanoseconds;
@@ -310,7 +310,7 @@ impl SamplesPlan {
             self.sample_variance(),
         )?;
         let stages = self.stages_of(&method, ring)?;
-        recorder.packed_samples(&[&x], self, &stages)?;
+        self.packed(&recorder, &[&x], &stages)?;
         let error = self.packing_error(&stages)?;
         let Cost { nanoseconds, price, .. } = recorder.recorded().cost();
         let key_bytes = target.required_keys(&recorder.needs())?.bytes(target)?;
@@ -433,7 +433,7 @@ impl SamplesPlan {
         let recorder = Evaluator::recording(self.half.params());
         for &secret in secrets {
             let x = recorder.take_symbol(self.symbol(secret, self.samples.degree())?, Some(1.0))?;
-            recorder.packed_samples(&[&x], self, &self.stages)?;
+            self.packed(&recorder, &[&x], &self.stages)?;
         }
         Ok(recorder.needs().merge(&self.own_needs))
     }

@@ -4,14 +4,14 @@ use super::OPERATION;
 use super::plan::SamplesPlan;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
-use crate::circuits::packing_plan::{Stage, members_in};
+use crate::circuits::packing_plan::{Stage, members_in, pack_onwards};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 
 /// The name of the stage of packing in dry runs.
 const PACKING: &str = "packing";
 
-impl Evaluator {
+impl SamplesPlan {
     /// The numbers of LWE or MLWE samples in slots, at the level of a bootstrapped array. The samples are
     /// packed, and then bootstrapped by half a bootstrap. [hermes, sec. 4.5]
     ///
@@ -25,49 +25,46 @@ impl Evaluator {
     /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's;
     /// [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
     /// errors of missing keys; [`CkksError::NotEnoughMemory`].
-    pub fn bootstrap_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
-        let packed = self.pack_samples(x, plan)?;
-        self.raise_samples(&packed, x.shape().iter().product(), plan)
+    pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let packed = self.pack(evaluator, x)?;
+        self.raise(evaluator, &packed, x.shape().iter().product())
     }
 
-    /// [`Evaluator::bootstrap_samples`] for arrays of samples under several secrets, the main one and
+    /// [`SamplesPlan::run`] for arrays of samples under several secrets, the main one and
     /// devices'. The result is one vector with the numbers of the first array first. Each array is packed
     /// with the key for its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without arrays; the errors of [`Evaluator::bootstrap_samples`] and
+    /// [`CkksError::NoTerms`] without arrays; the errors of [`SamplesPlan::run`] and
     /// [`SamplesPlan::check_secret`].
-    pub fn bootstrap_samples_of(
-        &self,
-        arrays: &[&Ciphertext],
-        plan: &SamplesPlan,
-    ) -> Result<Ciphertext, CkksError> {
+    pub fn run_on(&self, evaluator: &Evaluator, arrays: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         if arrays.is_empty() {
             return Err(CkksError::NoTerms { operation: OPERATION });
         }
         let mut count = 0;
         for x in arrays {
-            plan.check_secret(x.secret())?;
-            self.check(x)?;
-            plan.check(x, x.secret())?;
+            self.check_secret(x.secret())?;
+            evaluator.check(x)?;
+            self.check(x, x.secret())?;
             count += x.shape().iter().product::<usize>();
         }
-        self.raise_samples(&self.packed_samples(arrays, plan, &plan.stages)?, count, plan)
+        self.raise(evaluator, &self.packed(evaluator, arrays, &self.stages)?, count)
     }
 
-    /// The second part of [`Evaluator::bootstrap_samples`]: moves `count` numbers, packed by
-    /// [`Evaluator::pack_samples`], from coefficients to slots.
+    /// The second part of [`SamplesPlan::run`]: moves `count` numbers, packed by
+    /// [`SamplesPlan::pack`], from coefficients to slots.
     ///
     /// # Errors
     /// [`CkksError::Shape`] if `packed` does not have the number of ciphertexts of this count;
-    /// [`CkksError::NotEnoughMemory`]; the errors of [`Evaluator::half_bootstrap`].
-    pub fn raise_samples(
+    /// [`CkksError::NotEnoughMemory`]; the errors of
+    /// [`BootstrapPlan::run_half`](crate::BootstrapPlan::run_half).
+    pub fn raise(
         &self,
+        evaluator: &Evaluator,
         packed: &Ciphertext,
         count: usize,
-        plan: &SamplesPlan,
     ) -> Result<Ciphertext, CkksError> {
-        if packed.layout().bundles() != plan.polys(count) {
+        if packed.layout().bundles() != self.polys(count) {
             let remedy = "give the count of the samples that were packed".to_owned();
             return Err(CkksError::Shape {
                 operation: OPERATION,
@@ -76,24 +73,25 @@ impl Evaluator {
                 remedy,
             });
         }
-        if self.held().is_some() && !packed.is_symbol() {
+        if evaluator.held().is_some() && !packed.is_symbol() {
             check_free(
                 OPERATION,
-                plan.half.memory_bytes(plan.polys(count))?,
+                self.half.memory_bytes(self.polys(count))?,
                 "bootstrap fewer samples at once, or free memory",
             )?;
         }
-        let layout = plan.result_layout(count)?;
-        let estimate = plan.half.bootstrapped(&packed.estimate, packed.layout(), &layout)?;
+        let layout = self.result_layout(count)?;
+        let estimate = self.half.bootstrapped(&packed.estimate, packed.layout(), &layout)?;
         let packed = &packed.clone().estimated(|_| Estimate::unknown());
         let shape = vec![layout.columns];
-        if plan.pairs {
+        if self.pairs {
             return Ok(self
-                .half_bootstrap(packed, &plan.half)?
+                .half
+                .run_half(evaluator, packed)?
                 .rearranged(shape, layout)
                 .estimated(|_| estimate));
         }
-        let parts = self.half_bootstrap_apart(packed, &plan.half)?;
+        let parts = self.half.run_half_apart(evaluator, packed)?;
         let [first, rest @ ..] = &parts[..] else { return Err(CkksError::Internal { operation: OPERATION }) };
         let mut bundles = Vec::with_capacity(layout.bundles());
         for (index, real) in first.bundles().iter().enumerate() {
@@ -107,47 +105,48 @@ impl Evaluator {
             .estimated(|_| estimate))
     }
 
-    /// The first part of [`Evaluator::bootstrap_samples`]: packs the samples into pairs of coefficients at
+    /// The first part of [`SamplesPlan::run`]: packs the samples into pairs of coefficients at
     /// level 0, under the secret under which the modulus is raised.
-    pub fn pack_samples(&self, x: &Ciphertext, plan: &SamplesPlan) -> Result<Ciphertext, CkksError> {
-        self.check(x)?;
-        plan.check(x, plan.secret)?;
-        self.packed_samples(&[x], plan, &plan.stages)
+    pub fn pack(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.check(x)?;
+        self.check(x, self.secret)?;
+        self.packed(evaluator, &[x], &self.stages)
     }
 
     /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret under
     /// which the modulus is raised.
-    pub(super) fn packed_samples(
+    pub(super) fn packed(
         &self,
+        evaluator: &Evaluator,
         arrays: &[&Ciphertext],
-        plan: &SamplesPlan,
         stages: &[Stage],
     ) -> Result<Ciphertext, CkksError> {
-        let target = plan.half.params();
+        let target = self.half.params();
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
-        let (layout, members) = plan.placed(arrays.iter().map(|x| numbers(x)).sum())?;
+        let (layout, members) = self.placed(arrays.iter().map(|x| numbers(x)).sum())?;
         let [first, rest @ ..] = stages else { return Err(CkksError::Internal { operation: OPERATION }) };
         let shape = if layout.rows == 1 { vec![layout.columns] } else { vec![layout.rows, layout.columns] };
-        let result = Packed { target: target.clone(), onto: plan.packed_secret(), shape, layout };
+        let result = Packed { target: target.clone(), onto: self.packed_secret(), shape, layout };
         let placed = members_in(&members, target.degree() / first.params.degree());
-        self.stage(PACKING, || {
+        evaluator.stage(PACKING, || {
             let (mut sum, mut start): (Option<Ciphertext>, usize) = (None, 0);
             for x in arrays {
-                let behind = start + numbers(x) / plan.samples.degree();
+                let behind = start + numbers(x) / self.samples.degree();
                 let own = |sample: &Option<usize>| {
                     sample.filter(|sample| (start..behind).contains(sample)).map(|sample| sample - start)
                 };
                 let members: Members =
                     placed.iter().map(|members| members.iter().map(own).collect()).collect();
-                let packed = self.pack_as(x, &first.steps, &first.leaves(&result, placed.len())?, members)?;
+                let packed =
+                    evaluator.pack_as(x, &first.steps, &first.leaves(&result, placed.len())?, members)?;
                 sum = Some(match sum {
-                    Some(sum) => self.add(&sum, &packed)?,
+                    Some(sum) => evaluator.add(&sum, &packed)?,
                     None => packed,
                 });
                 start = behind;
             }
             let sum = sum.ok_or(CkksError::Internal { operation: OPERATION })?;
-            self.pack_onwards(sum, rest, &result, &placed)
+            pack_onwards(evaluator, sum, rest, &result, &placed)
         })
     }
 }

@@ -25,7 +25,7 @@ pub fn bootstrapped(
     let (level, capacity, encoding) = (Some(plan.input_level()), Some(plan.slots()), Some(Encoding::Slots));
     let own = EncryptOptions { level, capacity, encoding, ..EncryptOptions::default() };
     let ct = encrypt_as(sk, x, shape, own, 5);
-    let fresh = ev.bootstrap(&ct, &plan).expect("bootstrap");
+    let fresh = plan.run(&ev, &ct).expect("bootstrap");
     assert_eq!(
         (fresh.level(), fresh.shape(), fresh.scale()),
         (plan.output_level(), shape, params.scale(plan.output_level()))
@@ -55,7 +55,7 @@ pub fn measured_over_predicted(params: &Params, options: BootstrapOptions, round
         };
         let ct = encrypt_as(&sk, &values, &[plan.slots()], own, round);
         let before = decrypt_complex(&sk, &ct);
-        let after = decrypt_complex(&sk, &ev.bootstrap(&ct, &plan).expect("bootstrap"));
+        let after = decrypt_complex(&sk, &plan.run(&ev, &ct).expect("bootstrap"));
         for (before, after) in before.iter().zip(&after) {
             sum += (before - after).norm_sqr();
             count += if plan.is_real() { 1.0 } else { 2.0 };
