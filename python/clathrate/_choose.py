@@ -151,7 +151,8 @@ def for_circuit(
                 found = measure(params)
             except ClathrateError as refused:
                 candidates[params.name] = f"refused: {refused}"
-                refusals.append(refused)
+                # Without the traceback, whose frames hold the parameters.
+                refusals.append(refused.with_traceback(None))
                 continue
             refusal = _refusal(found, error)
             candidates[params.name] = _costs(params, found) if refusal is None else f"refused: {refusal}"

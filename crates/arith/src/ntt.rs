@@ -1,54 +1,65 @@
-//! The negacyclic transform of one modulus: tables and a kernel, which is chosen when the tables are built.
+//! The negacyclic transform of one modulus: a kernel and its tables.
+
+use std::sync::OnceLock;
 
 use crate::error::ArithError;
+use crate::kernels::scalar::Roots;
 use crate::kernels::{self, Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::primes::primitive_root;
 
-/// Tables and kernel for rows of `degree` residues modulo one prime.
+/// The kernel for rows of `degree` residues modulo one prime, with its tables, which are made when the kernel is first used:
+/// parameters that are only planned with cost no tables.
 #[derive(Debug)]
 pub struct NttTable {
-    modulus: Modulus,
-    degree: usize,
-    kernel: Box<dyn RowKernel>,
+    roots: Roots,
+    isa: Isa,
+    kernel: OnceLock<Box<dyn RowKernel>>,
 }
 
 impl NttTable {
-    /// Builds the table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes
-    /// this modulus.
+    /// The table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes this modulus.
     ///
     /// # Errors
     /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].
     pub fn new(modulus: Modulus, degree: usize, isa: Isa) -> Result<Self, ArithError> {
-        Ok(Self { modulus, degree, kernel: kernels::build(isa, modulus, degree)? })
+        let roots = Roots::new(modulus, degree)?;
+        Ok(Self { roots, isa: kernels::chosen(isa, &modulus), kernel: OnceLock::new() })
     }
 
     /// The modulus.
     #[must_use]
     pub fn modulus(&self) -> &Modulus {
-        &self.modulus
+        self.roots.modulus()
     }
 
     /// Words per row.
     #[must_use]
     pub fn degree(&self) -> usize {
-        self.degree
+        self.roots.degree()
+    }
+
+    /// The instruction set of the kernel.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
     }
 
     /// The kernel in use.
+    #[inline]
     #[must_use]
     pub fn kernel(&self) -> &dyn RowKernel {
-        &*self.kernel
+        &**self.kernel.get_or_init(|| kernels::build(self.isa, &self.roots))
     }
 
     /// Forward transform in place; see [`RowKernel::forward`].
     pub fn forward(&self, x: &mut [u64]) {
-        self.kernel.forward(x);
+        self.kernel().forward(x);
     }
 
     /// Inverse transform in place; see [`RowKernel::inverse`].
     pub fn inverse(&self, x: &mut [u64]) {
-        self.kernel.inverse(x);
+        self.kernel().inverse(x);
     }
 }
 

@@ -271,7 +271,7 @@ impl Engine for CpuEngine {
     fn describe(&self) -> String {
         let mut kernels: Vec<(Isa, usize)> = Vec::new();
         for table in &self.tables {
-            let isa = table.kernel().isa();
+            let isa = table.isa();
             match kernels.iter_mut().find(|(known, _)| *known == isa) {
                 Some((_, count)) => *count += 1,
                 None => kernels.push((isa, 1)),
@@ -296,7 +296,7 @@ impl Engine for CpuEngine {
     }
 
     fn extends_by_limbs(&self) -> bool {
-        self.tables.iter().any(|table| table.kernel().isa() == Isa::Ifma)
+        self.tables.iter().any(|table| table.isa() == Isa::Ifma)
     }
 
     fn divides_by_limbs(&self, sources: usize, targets: usize, polys: usize) -> bool {

@@ -30,10 +30,9 @@ mod packed;
 use std::arch::x86_64::*;
 
 use super::components::Twist;
-use super::scalar::{RootPowers, ScalarRow};
+use super::scalar::{RootPowers, Roots, ScalarRow};
 use super::{Isa, RowKernel, tails};
 use crate::bit_packing::{Run, RunMut};
-use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 
 /// Bits of the largest modulus.
@@ -99,28 +98,25 @@ pub(crate) fn takes(modulus: &Modulus) -> bool {
 
 impl Avx2Row {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    pub(crate) fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
+    pub(crate) fn new(roots: &Roots) -> Option<Self> {
+        let (modulus, degree) = (*roots.modulus(), roots.degree());
         if !takes(&modulus) {
-            return Ok(None);
+            return None;
         }
-        let roots = RootPowers::new(&modulus, degree)?;
+        let powers = RootPowers::new(roots);
         let q = modulus.value();
         let stages = u64::from(degree.trailing_zeros());
         let vectors = degree >= MIN_DEGREE;
         let table = |powers: &[u64]| Twiddles::new(if vectors { powers } else { &[] }, q);
-        Ok(Some(Self {
-            scalar: if vectors {
-                ScalarRow::without_transform(modulus)
-            } else {
-                ScalarRow::new(modulus, degree)?
-            },
+        Some(Self {
+            scalar: if vectors { ScalarRow::without_transform(modulus) } else { ScalarRow::new(roots) },
             modulus,
             degree,
             narrow: (stages + 2) * q <= 1 << 51,
-            forward: table(&roots.forward),
-            inverse: table(&roots.inverse),
-            inverse_degree: roots.inverse_degree as f64,
-        }))
+            forward: table(&powers.forward),
+            inverse: table(&powers.inverse),
+            inverse_degree: powers.inverse_degree as f64,
+        })
     }
 }
 

@@ -208,26 +208,42 @@ pub trait RowKernel: Send + Sync + Debug {
     fn mean_of_neighbours(&self, out: &mut [u64], x: &[u64]);
 }
 
-/// Builds the kernel of `isa` (or the next slower one that takes this modulus and degree) for one modulus.
-///
-/// # Errors
-/// [`ArithError`] where the degree is unsupported or the modulus has no root of order `2 * degree`.
-pub fn build(isa: Isa, modulus: Modulus, degree: usize) -> Result<Box<dyn RowKernel>, ArithError> {
+/// The instruction set of the kernel for one modulus: `isa`, or the next smaller one that takes it.
+#[must_use]
+pub fn chosen(isa: Isa, modulus: &Modulus) -> Isa {
     #[cfg(target_arch = "x86_64")]
-    if isa >= Isa::Ifma
-        && let Some(row) = ifma::IfmaRow::new(modulus, degree)?
     {
-        return Ok(Box::new(row));
-    }
-    #[cfg(target_arch = "x86_64")]
-    if isa >= Isa::Avx2
-        && let Some(row) = avx2::Avx2Row::new(modulus, degree)?
-    {
-        return Ok(Box::new(row));
+        if isa >= Isa::Ifma && ifma::takes(modulus) {
+            return Isa::Ifma;
+        }
+        if isa >= Isa::Avx2 && avx2::takes(modulus) {
+            return Isa::Avx2;
+        }
     }
     // On other processors every `isa` gives the scalar kernel.
+    let _ = (isa, modulus);
+    Isa::Scalar
+}
+
+/// Builds the kernel of the [`chosen`] instruction set, with its tables.
+#[must_use]
+pub fn build(isa: Isa, roots: &scalar::Roots) -> Box<dyn RowKernel> {
+    #[cfg(target_arch = "x86_64")]
+    match chosen(isa, roots.modulus()) {
+        Isa::Ifma => {
+            if let Some(row) = ifma::IfmaRow::new(roots) {
+                return Box::new(row);
+            }
+        }
+        Isa::Avx2 => {
+            if let Some(row) = avx2::Avx2Row::new(roots) {
+                return Box::new(row);
+            }
+        }
+        Isa::Scalar => (),
+    }
     let _ = isa;
-    Ok(Box::new(scalar::ScalarRow::new(modulus, degree)?))
+    Box::new(scalar::ScalarRow::new(roots))
 }
 
 /// Asserts that a row of `whole = degree` words and rows of the given lengths fit a change of the degree by

@@ -15,6 +15,48 @@ pub const MAX_DEGREE: usize = 1 << 17;
 /// Number of products of two reduced residues below 2^61 that fit a `u128`: 2^128 / 2^122.
 const LAZY_TERMS: usize = 64;
 
+/// What a transform needs of one modulus; that it exists is checked here, and tables are made of it later.
+#[derive(Debug, Clone, Copy)]
+pub struct Roots {
+    modulus: Modulus,
+    degree: usize,
+    /// A root of order `2n` (degree 1 has `psi = -1`, and transforms that do nothing).
+    psi: u64,
+    psi_inverse: u64,
+    /// `1 / n`.
+    inverse_degree: u64,
+}
+
+impl Roots {
+    /// The root of one modulus for rows of `degree` words.
+    ///
+    /// # Errors
+    /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].
+    pub fn new(modulus: Modulus, degree: usize) -> Result<Self, ArithError> {
+        if !degree.is_power_of_two() || degree > MAX_DEGREE {
+            return Err(ArithError::InvalidDegree { degree });
+        }
+        let psi = primitive_root(&modulus, 2 * degree)?;
+        // psi has finite order, so it is invertible.
+        let missing = ArithError::NoRootOfUnity { modulus: modulus.value(), order: 2 * degree };
+        let psi_inverse = modulus.inverse(psi).ok_or(missing.clone())?;
+        let inverse_degree = modulus.inverse(degree as u64).ok_or(missing)?;
+        Ok(Self { modulus, degree, psi, psi_inverse, inverse_degree })
+    }
+
+    /// The modulus.
+    #[must_use]
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
+    /// Words of a row.
+    #[must_use]
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+}
+
 /// Powers of a primitive 2n-th root in bit-reversed order: entry `i` is `psi^brv(i)`, the order in which a
 /// forward transform reads them. Shared by the kernels, which convert it to their own format.
 #[derive(Debug)]
@@ -30,19 +72,9 @@ pub struct RootPowers {
 }
 
 impl RootPowers {
-    /// Computes the powers for one modulus.
-    ///
-    /// # Errors
-    /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].
-    pub fn new(modulus: &Modulus, degree: usize) -> Result<Self, ArithError> {
-        if !degree.is_power_of_two() || degree > MAX_DEGREE {
-            return Err(ArithError::InvalidDegree { degree });
-        }
-        let psi = primitive_root(modulus, 2 * degree)?;
-        // psi has finite order, so it is invertible.
-        let missing = ArithError::NoRootOfUnity { modulus: modulus.value(), order: 2 * degree };
-        let psi_inverse = modulus.inverse(psi).ok_or(missing.clone())?;
-        let inverse_degree = modulus.inverse(degree as u64).ok_or(missing)?;
+    /// Computes the powers.
+    #[must_use]
+    pub fn new(&Roots { modulus, degree, psi, psi_inverse, inverse_degree }: &Roots) -> Self {
         let log = degree.trailing_zeros();
         let powers = |root: u64| {
             let mut table = vec![0; degree];
@@ -53,7 +85,7 @@ impl RootPowers {
             }
             table
         };
-        Ok(Self { forward: powers(psi), inverse: powers(psi_inverse), inverse_degree, psi })
+        Self { forward: powers(psi), inverse: powers(psi_inverse), inverse_degree, psi }
     }
 }
 
@@ -76,16 +108,17 @@ pub struct ScalarRow {
 
 impl ScalarRow {
     /// Prepares the kernel.
-    pub fn new(modulus: Modulus, degree: usize) -> Result<Self, ArithError> {
-        let roots = RootPowers::new(&modulus, degree)?;
+    #[must_use]
+    pub fn new(roots: &Roots) -> Self {
+        let (modulus, powers) = (roots.modulus, RootPowers::new(roots));
         let prepare = |powers: &[u64]| powers.iter().map(|&w| modulus.multiplier(w)).collect();
-        Ok(Self {
+        Self {
             modulus,
-            degree,
-            forward: prepare(&roots.forward),
-            inverse: prepare(&roots.inverse),
-            inverse_degree: modulus.multiplier(roots.inverse_degree),
-        })
+            degree: roots.degree,
+            forward: prepare(&powers.forward),
+            inverse: prepare(&powers.inverse),
+            inverse_degree: modulus.multiplier(powers.inverse_degree),
+        }
     }
 
     /// A kernel for element-wise operations only, without tables, for kernels that have their own transforms.

@@ -5,6 +5,7 @@
 
 use crate::common::{Words, engines, mixed_primes, views};
 use clathrate_arith::kernels::components::MAX_PARTS;
+use clathrate_arith::kernels::scalar::Roots;
 use clathrate_arith::kernels::{self, Isa, RowKernel};
 use clathrate_arith::primes::{is_prime, primitive_root};
 use clathrate_arith::{Buffer, CpuEngine, Engine, Form, Modulus, Rows, Twist};
@@ -230,7 +231,7 @@ fn every_kernel_equals_scalar_on_extreme_rows_and_leaves_residues() {
         let degree = 1usize << log;
         for q in edge_primes(degree) {
             let modulus = Modulus::new(q).expect("odd prime");
-            let build = |isa: Isa| kernels::build(isa, modulus, degree).expect("prime fits the degree");
+            let build = |isa: Isa| kernels::build(isa, &Roots::new(modulus, degree).expect("fits"));
             let kernels: Vec<Box<dyn RowKernel>> = Isa::available().into_iter().map(build).collect();
             let mut words = Words::new(q);
             for parts in [2, 4, MAX_PARTS].into_iter().filter(|&parts| parts <= degree) {
@@ -283,7 +284,7 @@ fn transforms_of_every_degree_and_kernel_use_powers_of_one_root() {
                 // The value of X in the first slot is the root itself.
                 let mut x = vec![0; degree];
                 x[1] = 1;
-                kernels::build(isa, modulus, degree).expect("fits").forward(&mut x);
+                kernels::build(isa, &Roots::new(modulus, degree).expect("fits")).forward(&mut x);
                 assert_eq!(x[0], primitive_root(&modulus, 2 * degree).expect("exists"));
                 assert!(
                     above.is_none_or(|root| modulus.mul(root, root) == x[0]),
@@ -329,7 +330,8 @@ fn components_of_other_lengths_are_refused() {
             assert!(std::panic::catch_unwind(split).is_err());
             assert!(refused(&|| large.first_component(form, half.zeroed(4).view_mut(), x.view(), &BASIS)));
         }
-        let kernel = kernels::build(isa, Modulus::new(moduli[0]).expect("prime"), 256).expect("fits");
+        let kernel =
+            kernels::build(isa, &Roots::new(Modulus::new(moduli[0]).expect("prime"), 256).expect("fits"));
         let words = vec![0; 256];
         let parts: Vec<&[u64]> = words.chunks_exact(16).collect();
         assert!(

@@ -2,6 +2,7 @@
 //! the definition's.
 
 use clathrate_arith::bit_packing::{self, OVERREAD, Run, RunMut, VECTOR};
+use clathrate_arith::kernels::scalar::Roots;
 use clathrate_arith::kernels::{self, Isa, RowKernel};
 use clathrate_arith::ntt::reference_forward;
 use clathrate_arith::primes::{is_prime, primitive_root};
@@ -69,7 +70,7 @@ fn edge_primes(degree: usize) -> Vec<u64> {
 }
 
 fn all_kernels(modulus: Modulus, degree: usize) -> Vec<Box<dyn RowKernel>> {
-    let build = |isa: Isa| kernels::build(isa, modulus, degree).expect("prime fits the degree");
+    let build = |isa: Isa| kernels::build(isa, &Roots::new(modulus, degree).expect("fits"));
     Isa::available().into_iter().map(build).collect()
 }
 
@@ -93,7 +94,7 @@ fn scalar_transform_small_degrees_equals_the_definition() {
     for degree in [1usize, 2, 4, 8, 32, 64, 256] {
         for q in edge_primes(degree) {
             let modulus = Modulus::new(q).expect("odd prime");
-            let kernel = kernels::build(Isa::Scalar, modulus, degree).expect("fits");
+            let kernel = kernels::build(Isa::Scalar, &Roots::new(modulus, degree).expect("fits"));
             for row in edge_rows(&mut random, degree, q) {
                 let mut x = row.clone();
                 kernel.forward(&mut x);
@@ -113,7 +114,7 @@ fn scalar_transform_large_degrees_has_the_definitions_slots() {
         let psi = primitive_root(&modulus, 2 * degree).expect("fits");
         let row = random.row(degree, q);
         let mut x = row.clone();
-        kernels::build(Isa::Scalar, modulus, degree).expect("fits").forward(&mut x);
+        kernels::build(Isa::Scalar, &Roots::new(modulus, degree).expect("fits")).forward(&mut x);
         for slot in [0, 1, degree / 2, degree - 1] {
             let root = modulus.pow(psi, 2 * (slot.reverse_bits() >> (usize::BITS - log)) as u64 + 1);
             let value = row.iter().rev().fold(0, |sum, &c| modulus.add(modulus.mul(sum, root), c));
@@ -407,13 +408,13 @@ fn wide_modulus_falls_to_a_kernel_that_takes_it() {
     let q = prime_above(1 << 60, 256);
     let modulus = Modulus::new(q).expect("odd prime");
     for isa in Isa::available() {
-        let kernel = kernels::build(isa, modulus, 128).expect("fits");
+        let kernel = kernels::build(isa, &Roots::new(modulus, 128).expect("fits"));
         assert!(kernel.isa() <= isa);
         assert_ne!(kernel.isa(), Isa::Ifma, "60 bits are beyond the 52-bit multiplier");
     }
     let narrow = Modulus::new(prime_below(1 << 50, 256).expect("exists")).expect("odd prime");
     for isa in Isa::available() {
-        assert_eq!(kernels::build(isa, narrow, 128).expect("fits").isa(), isa);
+        assert_eq!(kernels::build(isa, &Roots::new(narrow, 128).expect("fits")).isa(), isa);
     }
 }
 

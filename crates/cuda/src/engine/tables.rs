@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::kernels::scalar::RootPowers;
+use clathrate_arith::kernels::scalar::{RootPowers, Roots};
 use clathrate_arith::{ArithError, BaseConversion, Modulus, Rounding};
 
 use crate::device::{Butterflies, Device};
@@ -66,7 +66,7 @@ impl Tables {
         let mut words = Vec::with_capacity(moduli.len() * MODULUS_WORDS);
         let mut factors = Vec::with_capacity(2 * moduli.len());
         for modulus in moduli {
-            let roots = RootPowers::new(modulus, degree)?;
+            let roots = RootPowers::new(&Roots::new(*modulus, degree)?);
             let pairs = |powers: &[u64]| -> Vec<u64> {
                 let pair = |&power: &u64| {
                     let factor = modulus.multiplier(power);

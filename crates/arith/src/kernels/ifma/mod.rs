@@ -16,11 +16,10 @@ mod passes;
 mod split;
 
 use super::components::Twist;
-use super::scalar::{RootPowers, ScalarRow};
+use super::scalar::{RootPowers, Roots, ScalarRow};
 use super::split::SplitTransform;
 use super::{Isa, RowKernel, tails};
 use crate::bit_packing::{Run, RunMut};
-use crate::error::ArithError;
 use crate::modulus::{Modulus, Multiplier};
 use elementwise::ElementWords;
 use ntt::Transform;
@@ -57,21 +56,17 @@ pub(crate) fn takes(modulus: &Modulus) -> bool {
 
 impl IfmaRow {
     /// Prepares the kernel, or returns `None` where [`takes`] refuses the modulus.
-    pub(crate) fn new(modulus: Modulus, degree: usize) -> Result<Option<Self>, ArithError> {
+    pub(crate) fn new(roots: &Roots) -> Option<Self> {
+        let (modulus, degree) = (*roots.modulus(), roots.degree());
         if !takes(&modulus) {
-            return Ok(None);
+            return None;
         }
-        let roots = RootPowers::new(&modulus, degree)?;
         let vectors = degree >= ntt::MIN_DEGREE;
-        Ok(Some(Self {
-            scalar: if vectors {
-                ScalarRow::without_transform(modulus)
-            } else {
-                ScalarRow::new(modulus, degree)?
-            },
+        Some(Self {
+            scalar: if vectors { ScalarRow::without_transform(modulus) } else { ScalarRow::new(roots) },
             elements: ElementWords::new(modulus),
-            transform: vectors.then(|| Transform::new(&modulus, degree, &roots)),
-        }))
+            transform: vectors.then(|| Transform::new(&modulus, degree, &RootPowers::new(roots))),
+        })
     }
 }
 
