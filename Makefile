@@ -47,8 +47,8 @@ $(VENV)/.tools: requirements/dev.txt | $(BIN)/pip
 # Builds the package with optimisation and installs it in the virtual environment. With a C++ compiler it includes the kernels of devices for the
 # processor, for tests (device="host-device").
 HOST_DEVICE := $(if $(shell command -v c++),--features host-device)
-# With these options the crates below the extension have the features of the wheel, and are built once.
-AS_IN_WHEEL := -p clathrate-python $(if $(HOST_DEVICE),--features clathrate-python/host-device)
+# The whole workspace with the optimisation and the features of the wheel: tests and wheel share one build of the crates.
+AS_IN_WHEEL := --workspace --locked --release $(if $(HOST_DEVICE),--features clathrate-python/host-device)
 $(VENV)/.built: $(SOURCES) $(VENV)/.tools
 	$(BIN)/maturin develop --release --quiet $(HOST_DEVICE)
 	touch $@
@@ -92,23 +92,23 @@ $(STAND_IN)/libcuda.so: crates/cuda/tests/driver/driver.cpp $(wildcard crates/cu
 
 ON_STAND_IN := LD_LIBRARY_PATH="$(CURDIR)/$(STAND_IN)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" CLATHRATE_TEST_ENGINE=cuda-graphs
 
-# The part of the tests that also runs on a device behind the driver's interface, whose memory the host cannot address. The whole workspace is named, so
-# that all crates have the features with which `cargo test --workspace` has built them.
-DEVICE_PART := --workspace --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
-DEVICE_FILES := --workspace --test container -- files::
+# The part of the tests that also runs on a device behind the driver's interface, whose memory the host cannot address.
+DEVICE_PART := --test all -- bundle:: degree:: switch:: methods:: allocations:: evaluator:: ranks::
+DEVICE_FILES := --test container -- files::
 
 test-rust: $(STAND_IN)/libcuda.so
-	$(CARGO) test --workspace --locked
-	$(CARGO) test --locked --release -p clathrate-ckks $(AS_IN_WHEEL) --test constant_time
-	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_PART)
-	$(ON_STAND_IN) $(CARGO) test --locked $(DEVICE_FILES)
+	$(CARGO) test $(AS_IN_WHEEL)
+	$(ON_STAND_IN) $(CARGO) test $(AS_IN_WHEEL) $(DEVICE_PART)
+	$(ON_STAND_IN) $(CARGO) test $(AS_IN_WHEEL) $(DEVICE_FILES)
 
 test-python: build
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python bench
 
+# Also without optimisation, where overflows and debug assertions are checked.
 test-full: build $(STAND_IN)/libcuda.so
-	$(CARGO) test --workspace --locked --release -- --include-ignored
-	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
+	$(CARGO) test --workspace --locked
+	$(CARGO) test $(AS_IN_WHEEL) -- --include-ignored
+	$(ON_STAND_IN) $(CARGO) test $(AS_IN_WHEEL)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python --full
 	$(MAKE) test-kernels
 	$(MAKE) test-estimates

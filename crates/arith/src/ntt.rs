@@ -8,8 +8,8 @@ use crate::kernels::{self, Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::primes::primitive_root;
 
-/// The kernel for rows of `degree` residues modulo one prime, with its tables, which are made when the kernel is first used:
-/// parameters that are only planned with cost no tables.
+/// The kernel for rows of `degree` residues modulo one prime, with its tables, which are made when the kernel
+/// is first used: parameters that are only planned with cost no tables.
 #[derive(Debug)]
 pub struct NttTable {
     roots: Roots,
@@ -18,7 +18,8 @@ pub struct NttTable {
 }
 
 impl NttTable {
-    /// The table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes this modulus.
+    /// The table for `modulus` at `degree` with the kernel of `isa`, or the next slower one that takes this
+    /// modulus.
     ///
     /// # Errors
     /// [`ArithError::InvalidDegree`], [`ArithError::NoRootOfUnity`].

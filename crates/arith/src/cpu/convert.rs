@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{CpuEngine, distinct_rows};
+use super::{CpuEngine, Work, distinct_rows};
 use crate::aligned::AlignedWords;
 use crate::buffer::{Rows, RowsMut};
 use crate::conversion::{BaseConversion, Rounding};
@@ -72,7 +72,7 @@ impl CpuEngine {
         assert_eq!(out_rows.len(), conversion.targets.len(), "one row per target modulus");
         let mut targets = distinct_rows(out.host(), self.degree, out_rows);
         let work = |group: &mut [(usize, &mut [u64])]| self.convert_group(conversion, x, group);
-        match self.workers() {
+        match self.workers(Work::Transform, targets.len() * self.degree) {
             None => work(&mut targets),
             Some(pool) => {
                 let size = targets.len().div_ceil(pool.current_num_threads()).max(1);

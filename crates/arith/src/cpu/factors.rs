@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{CpuEngine, rows_of_all};
+use super::{CpuEngine, Work, rows_of_all};
 use crate::automorphism::Automorphism;
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::engine::Engine;
@@ -14,7 +14,7 @@ use crate::meter::Pass;
 impl CpuEngine {
     /// Runs `work` on every item, on the engine's threads.
     pub(super) fn each<T: Send>(&self, items: &mut [T], work: impl Fn(usize, &mut T) + Send + Sync) {
-        match self.workers() {
+        match self.workers(Work::Transform, items.len() * self.degree) {
             None => items.iter_mut().enumerate().for_each(|(i, item)| work(i, item)),
             Some(pool) => {
                 pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| work(i, item)))

@@ -101,8 +101,30 @@ pub struct CpuEngine {
     memory: Arc<Pool>,
     /// `None` to run on the calling thread only.
     threads: Option<Arc<Threads>>,
+    /// Whether threads share work that is done sooner by one.
+    shares_small_work: bool,
     /// The meter that counts passes over rows, if any.
     meter: Option<Arc<Meter>>,
+}
+
+/// What is done with each word. To hand work to other threads and to wait for them takes 20 to 50
+/// microseconds: smaller work is done sooner on the calling thread.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    /// A transform, a base conversion or a sum of products: a few nanoseconds a word.
+    Transform,
+    /// A sum or a product: half a nanosecond a word.
+    Words,
+}
+
+impl Work {
+    /// The number of words from which on several threads gain.
+    fn least_words(self) -> usize {
+        match self {
+            Self::Transform => 1 << 14,
+            Self::Words => 1 << 16,
+        }
+    }
 }
 
 impl CpuEngine {
@@ -120,6 +142,7 @@ impl CpuEngine {
             isa,
             memory: Arc::new(Pool::new(POOL_BYTES.max(degree * POOL_BYTES_PER_COEFFICIENT))),
             threads: None,
+            shares_small_work: false,
             meter: None,
         })
     }
@@ -129,6 +152,13 @@ impl CpuEngine {
     pub fn with_threads(mut self, pool: Option<Arc<Threads>>) -> Self {
         self.threads = pool;
         self
+    }
+
+    /// The same engine, whose threads share also the work that one does sooner: for tests of threads at small
+    /// degrees.
+    #[must_use]
+    pub fn sharing_small_work(self) -> Self {
+        Self { shares_small_work: true, ..self }
     }
 
     /// The same engine, reporting the passes that it executes to `meter`.
@@ -143,7 +173,8 @@ impl CpuEngine {
     pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
         let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
         let engine = Self::new(degree, &moduli, self.isa)?;
-        Ok(Self { memory: self.memory.clone(), threads: self.threads.clone(), ..engine })
+        let (memory, threads) = (self.memory.clone(), self.threads.clone());
+        Ok(Self { memory, threads, shares_small_work: self.shares_small_work, ..engine })
     }
 
     /// The meter that counts passes over rows, if any.
@@ -180,9 +211,10 @@ impl CpuEngine {
         Threads::new(threads)
     }
 
-    /// The threads to work on; `None` for the calling thread.
-    fn workers(&self) -> Option<&rayon::ThreadPool> {
-        self.threads.as_ref()?.pool()
+    /// The threads for work on so many words; `None` for the calling thread.
+    fn workers(&self, work: Work, words: usize) -> Option<&rayon::ThreadPool> {
+        let least = if self.shares_small_work { 0 } else { work.least_words() };
+        self.threads.as_ref()?.pool().filter(|_| words >= least)
     }
 
     /// The table of modulus `index`.
@@ -202,7 +234,7 @@ impl CpuEngine {
     /// Runs `work(row index, row)` on every row of `x`.
     fn each_row(&self, x: RowsMut<'_>, work: impl Fn(usize, &mut [u64]) + Sync) {
         let degree = x.degree().max(1);
-        match self.workers() {
+        match self.workers(Work::Transform, x.rows() * degree) {
             None => x.host().chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row)),
             Some(pool) => pool.install(|| {
                 x.host().par_chunks_exact_mut(degree).enumerate().for_each(|(i, row)| work(i, row))
@@ -224,7 +256,7 @@ impl CpuEngine {
             let (start, length) = (i * chunk, words.len());
             work(i % moduli.len(), words, start..start + length);
         };
-        match self.workers() {
+        match self.workers(Work::Words, x.rows() * degree) {
             None => x.host().chunks_mut(chunk).enumerate().for_each(work),
             Some(pool) => pool.install(|| x.host().par_chunks_mut(chunk).enumerate().for_each(work)),
         }

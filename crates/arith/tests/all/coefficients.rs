@@ -26,7 +26,8 @@ fn engine(bits: &[u32], threads: usize) -> (CpuEngine, Vec<u64>) {
     (
         CpuEngine::new(DEGREE, &moduli, Isa::detect().expect("kernels"))
             .expect("an engine")
-            .with_threads(pool),
+            .with_threads(pool)
+            .sharing_small_work(),
         moduli,
     )
 }

@@ -14,6 +14,7 @@ fn results(degree: usize, gap: usize, isa: Isa, threads: usize, moduli: &[u64]) 
         CpuEngine::new(degree, moduli, isa)
             .expect("engine")
             .with_threads(pool.clone())
+            .sharing_small_work()
             .with_meter(meter.clone())
     };
     (outcomes(&engine(degree), &engine(degree / gap)), meter.take())

@@ -42,7 +42,8 @@ fn errors(case: &Case, products: usize, threads: usize) -> (f64, f64, Vec<Vec<u6
     let pool = CpuEngine::thread_pool(threads).expect("threads");
     let engine = CpuEngine::new(DEGREE, &moduli, Isa::detect().expect("kernels"))
         .expect("an engine")
-        .with_threads(pool);
+        .with_threads(pool)
+        .sharing_small_work();
     let mut next = words(7);
     let sign = if case.positive { 0 } else { 1 << (case.weight_bits - 1) };
     let weights: Vec<i64> =

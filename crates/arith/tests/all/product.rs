@@ -353,6 +353,7 @@ fn counted(
     let engine = CpuEngine::new(degree, moduli, Isa::Scalar)
         .expect("engine")
         .with_threads(pool)
+        .sharing_small_work()
         .with_meter(meter.clone());
     let mut words = Stream(3);
     let mut count = |index: usize, q: u64| {

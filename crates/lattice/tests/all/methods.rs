@@ -263,7 +263,8 @@ fn every_instruction_set_and_thread_count_gives_the_same_bits() {
         for threads in [1, 2] {
             let engine = CpuEngine::new(64, &moduli, isa)
                 .expect("engine")
-                .with_threads(CpuEngine::thread_pool(threads).expect("pool"));
+                .with_threads(CpuEngine::thread_pool(threads).expect("pool"))
+                .sharing_small_work();
             let ring = crate::common::ring_over(engine);
             let chain = Arc::new(Chain::with_auxiliary(ring, &[2, 1, 1, 1, 1, 1, 1], 8).expect("chain"));
             let gadget = Arc::new(Gadget::by_bits(&chain, 60.5));

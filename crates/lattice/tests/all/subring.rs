@@ -16,7 +16,7 @@ fn moduli(degree: usize) -> Vec<u64> {
 
 fn ring(degree: usize, isa: Isa, threads: usize) -> Ring {
     let engine = CpuEngine::new(degree, &moduli(degree), isa).expect("engine");
-    ring_over(engine.with_threads(CpuEngine::thread_pool(threads).expect("pool")))
+    ring_over(engine.with_threads(CpuEngine::thread_pool(threads).expect("pool")).sharing_small_work())
 }
 
 fn all(ring: &Ring) -> Basis {

@@ -429,7 +429,9 @@ fn fused_product_equals_decomposition_then_inner_product_at_every_level_and_thre
             clathrate_arith::CpuEngine::new(1024, &moduli, clathrate_arith::Isa::detect().expect("isa"))
                 .expect("engine");
         crate::common::ring_over(
-            engine.with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool")),
+            engine
+                .with_threads(clathrate_arith::CpuEngine::thread_pool(threads).expect("pool"))
+                .sharing_small_work(),
         )
     };
     let mut results = Vec::new();

@@ -59,8 +59,12 @@ pub fn engines(degree: usize, primes: &[u64]) -> Vec<CpuEngine> {
     Isa::available()
         .into_iter()
         .flat_map(|isa| {
-            [None, pool.clone()]
-                .map(|threads| CpuEngine::new(degree, primes, isa).expect("engine").with_threads(threads))
+            [None, pool.clone()].map(|threads| {
+                CpuEngine::new(degree, primes, isa)
+                    .expect("engine")
+                    .with_threads(threads)
+                    .sharing_small_work()
+            })
         })
         .collect()
 }

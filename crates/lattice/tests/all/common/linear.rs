@@ -41,7 +41,7 @@ pub fn chain_on(degree: usize, threads: usize) -> Arc<Chain> {
         moduli.extend(largest_primes(bits, 2 * degree as u64, count, &moduli).expect("primes"));
     }
     let engine = CpuEngine::new(degree, &moduli, Isa::detect().expect("isa")).expect("engine");
-    let engine = engine.with_threads(CpuEngine::thread_pool(threads).expect("pool"));
+    let engine = engine.with_threads(CpuEngine::thread_pool(threads).expect("pool")).sharing_small_work();
     Arc::new(Chain::with_auxiliary(ring_over(engine), &[2, 1, 1, 1, 1, 1], 12).expect("chain"))
 }
 
