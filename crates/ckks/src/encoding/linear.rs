@@ -8,6 +8,7 @@
 //! Halevi and Shoup (CRYPTO 2014), sec. 4.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use rustfft::num_complex::Complex64;
 
@@ -36,7 +37,7 @@ const ZERO: Complex64 = Complex64::new(0.0, 0.0);
 /// assert!((numbers[0] - 4.0).abs() < 1e-5 && (numbers[1] - 1.5).abs() < 1e-5);
 /// # Ok::<(), CkksError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct LinearTransform {
     rows: usize,
     columns: usize,
@@ -47,6 +48,15 @@ pub struct LinearTransform {
     diagonals: BTreeMap<usize, Vec<Complex64>>,
     /// The largest sum of magnitudes along a row.
     row_sum: f64,
+    /// Computed when it is first asked for: it takes as long as to read all numbers.
+    norms: OnceLock<MatrixNorms>,
+}
+
+impl PartialEq for LinearTransform {
+    fn eq(&self, other: &Self) -> bool {
+        let sizes = |map: &Self| (map.rows, map.columns, map.slots, map.period);
+        sizes(self) == sizes(other) && self.diagonals == other.diagonals
+    }
 }
 
 /// Maximum of the numbers in all diagonals: 1 GiB.
@@ -110,7 +120,16 @@ impl LinearTransform {
                 return Err(CkksError::NotFinite { index, value: sum[index].norm(), shape: None });
             }
         }
-        Ok(Self { rows: slots, columns: slots, slots, period, diagonals: sums, row_sum: 0.0 }.reduced())
+        Ok(Self {
+            rows: slots,
+            columns: slots,
+            slots,
+            period,
+            diagonals: sums,
+            row_sum: 0.0,
+            norms: OnceLock::new(),
+        }
+        .reduced())
     }
 
     /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the
@@ -155,7 +174,8 @@ impl LinearTransform {
                 diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;
             }
         }
-        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0 }.reduced())
+        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, norms: OnceLock::new() }
+            .reduced())
     }
 
     /// This map with `rows` and `columns` instead of all slots; `None` if it uses slots beyond them.
@@ -172,6 +192,7 @@ impl LinearTransform {
             return None;
         }
         (self.rows, self.columns) = (rows, columns);
+        self.norms = OnceLock::new();
         Some(self)
     }
 
@@ -223,6 +244,7 @@ impl LinearTransform {
             sums.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += magnitude(*value));
         }
         self.row_sum = sums.into_iter().fold(0.0, f64::max);
+        self.norms = OnceLock::new();
         self
     }
 
@@ -258,6 +280,7 @@ impl LinearTransform {
             period,
             diagonals,
             row_sum: 0.0,
+            norms: OnceLock::new(),
         }
         .reduced())
     }
@@ -343,6 +366,10 @@ impl LinearTransform {
 
     /// The norms of the map.
     pub(crate) fn norms(&self) -> MatrixNorms {
+        *self.norms.get_or_init(|| self.measured())
+    }
+
+    fn measured(&self) -> MatrixNorms {
         let mut rows = vec![(ZERO, 0.0, 0.0); self.period];
         let mut columns = vec![ZERO; self.period];
         for (&shift, diagonal) in &self.diagonals {

@@ -12,6 +12,13 @@ fn coefficients(lanes: Option<Lanes>) -> EncryptOptions {
     EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() }
 }
 
+/// The preset with a quarter of its degree: transpositions take time that grows with the square of the degree.
+fn quarter(name: &str) -> Params {
+    let mut spec = to_change(&params(name));
+    spec.degree /= 4;
+    Params::new(spec, &base_runtime()).expect("parameters")
+}
+
 /// `X^T Y`, row-major.
 fn product(x: &[f64], y: &[f64], (rows, inner, columns): (usize, usize, usize)) -> Vec<f64> {
     let entry = |i: usize, j: usize| (0..inner).map(|r| x[r * rows + i] * y[r * columns + j]).sum::<f64>();
@@ -71,7 +78,7 @@ fn check_transposition(params: &Params, (rows, columns): (usize, usize), lanes: 
 #[test]
 fn transpositions_are_right_for_every_shape() {
     for name in ["insecure_small", "insecure_rank2"] {
-        let params = params(name);
+        let params = quarter(name);
         let n = params.degree();
         for shape in [(1, 1), (3, 5), (1, n), (n, 1), (n / 2, 7), (n + 3, 4), (5, n + 2)] {
             check_transposition(&params, shape, None);
@@ -86,7 +93,7 @@ fn transpositions_are_right_for_every_shape() {
 fn products_of_encrypted_matrices_are_right_for_every_shape() {
     // At rank 3, which stays odd, the secret has products of different polynomials.
     for name in ["insecure_small", "insecure_rank2", "insecure_rank3"] {
-        let params = params(name);
+        let params = quarter(name);
         let n = params.degree();
         for (rows, inner, columns) in
             [(1, 1, 1), (3, 2, 5), (n, 3, 4), (5, 9, n), (n + 1, 2, 3), (2, 3, n + 5), (33, 40, 17)]
@@ -126,8 +133,8 @@ fn rows_that_share_polynomials_are_multiplied() {
 
 #[test]
 fn operands_of_different_degrees_meet_at_the_lower_one() {
-    let params = params("insecure_small");
-    let (sk, rows, inner, columns) = (secret(&params, 3), 1024, 6, 64);
+    let params = quarter("insecure_small");
+    let (sk, rows, inner, columns) = (secret(&params, 3), 256, 6, 64);
     let (x, y) = (noise(inner * rows, 1), noise(inner * columns, 2));
     let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(None), 5);
     let right =
