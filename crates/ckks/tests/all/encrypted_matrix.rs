@@ -12,7 +12,8 @@ fn coefficients(lanes: Option<Lanes>) -> EncryptOptions {
     EncryptOptions { encoding: Some(Encoding::Coefficients), lanes, ..EncryptOptions::default() }
 }
 
-/// The preset with a quarter of its degree: transpositions take time that grows with the square of the degree.
+/// The preset with a quarter of its degree: transpositions take time that grows with the square of the
+/// degree.
 fn quarter(name: &str) -> Params {
     let mut spec = to_change(&params(name));
     spec.degree /= 4;
