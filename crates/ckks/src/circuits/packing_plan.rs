@@ -120,7 +120,7 @@ impl PackingCost {
             !others
                 .iter()
                 .chain([self])
-                .any(|other| other.nanoseconds < cost.nanoseconds && other.key_bytes <= cost.key_bytes)
+                .any(|other| other.price < cost.price && other.key_bytes <= cost.key_bytes)
         };
         let rest: String = others.iter().filter(useful).map(|cost| line(cost, " ")).collect();
         format!(

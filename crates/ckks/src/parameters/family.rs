@@ -46,7 +46,7 @@ pub struct Temporary {
 /// Minimum bits of the step of a raise key: two primes of the usual sizes. The diagonals in the key are
 /// rounded at about this precision, so that the other maps from coefficients to slots can use all bits of
 /// their steps.
-const RAISE_STEP_BITS: f64 = 60.0;
+pub(super) const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The data that the members of a family share.
 pub(super) struct Family {

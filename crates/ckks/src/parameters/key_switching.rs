@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use clathrate_lattice::{Level, Switcher};
 
 use super::Params;
+use super::family::RAISE_STEP_BITS;
 use crate::error::CkksError;
 
 /// The modulus of a switching key.
@@ -59,12 +60,22 @@ impl Params {
     ///
     /// # Errors
     /// If these parameters have no such keys: [`CkksError::NoTemporaryRank`] at the temporary rank,
-    /// [`CkksError::NoEphemeralSecret`] for encapsulation and the raise, [`CkksError::Conversion`] for
-    /// smaller rings, and otherwise the errors of [`Params::switcher`].
+    /// [`CkksError::NoEphemeralSecret`] for encapsulation and the raise, [`CkksError::InvalidParams`] where
+    /// the special primes do not suffice for the raise, [`CkksError::Conversion`] for smaller rings, and
+    /// otherwise the errors of [`Params::switcher`].
     pub fn key_switching(&self, modulus: KeyModulus) -> Result<&KeySwitching, CkksError> {
         self.0.switching.get(&modulus).ok_or_else(|| match modulus {
             KeyModulus::Base => self.cannot_switch(),
             KeyModulus::Widened => CkksError::NoTemporaryRank { operation: "a key of the temporary rank" },
+            KeyModulus::Raise if self.ephemeral_weight().is_some() => {
+                let special = self.chain().special_basis();
+                let reason = format!(
+                    "keys of the raise take special primes of {RAISE_STEP_BITS} bits for a step, and at least one more; these are {} of {:.0} bits: state more `special` primes",
+                    special.len(),
+                    special.log2(self.chain().ring())
+                );
+                CkksError::InvalidParams { reason }
+            }
             KeyModulus::Encapsulation | KeyModulus::Raise => CkksError::NoEphemeralSecret,
             KeyModulus::Packing | KeyModulus::SmallerRing => self.no_packing_ring(),
         })

@@ -180,6 +180,12 @@ fn secrets_of_one_owner_are_the_same_at_any_time_and_independent_of_each_other()
         secret(&crate::common::params("insecure_small"), 1).named(SecretName::Ephemeral),
         Err(CkksError::NoEphemeralSecret)
     ));
+    // This set has such a secret, and too few special primes for keys of the raise.
+    let raise = params.key_switching(KeyModulus::Raise).expect_err("two short special primes").to_string();
+    assert!(
+        raise.contains("special primes of 60 bits for a step") && raise.contains("these are 2 of"),
+        "{raise}"
+    );
 }
 
 #[test]

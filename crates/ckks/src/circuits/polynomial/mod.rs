@@ -181,7 +181,7 @@ impl Polynomial {
         // Halves the ends first, because their sum may overflow.
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
         Ok((0..=degree)
-            .map(|j| centre + radius * (PI * (j as f64 + 0.5) / (degree + 1) as f64).cos())
+            .map(|j| centre + radius * libm::cos(PI * (j as f64 + 0.5) / (degree + 1) as f64))
             .collect())
     }
 
@@ -198,7 +198,7 @@ impl Polynomial {
             return Err(CkksError::FunctionNotFinite { x, value: not_finite_part(*value) });
         }
         // The angles have the period 4 m; reducing the integer numerator keeps them exact.
-        let cosine = |numerator: usize| (PI * (numerator % (4 * count)) as f64 / (2 * count) as f64).cos();
+        let cosine = |numerator: usize| libm::cos(PI * (numerator % (4 * count)) as f64 / (2 * count) as f64);
         let coefficient = |i: usize| {
             let sum: Complex64 = values.iter().enumerate().map(|(j, v)| v * cosine(i * (2 * j + 1))).sum();
             sum * if i == 0 { 1.0 } else { 2.0 } / count as f64
@@ -332,9 +332,9 @@ fn bound_on_interval(coefficients: &[Complex64], basis: PolynomialBasis) -> f64 
         return sum;
     }
     let count = POINTS_PER_DEGREE * degree;
-    let values =
-        (0..count).map(|j| basis.evaluate(coefficients, (PI * (j as f64 + 0.5) / count as f64).cos()).norm());
-    let excess = (PI / 2.0 * degree as f64 / count as f64).cos().recip();
+    let values = (0..count)
+        .map(|j| basis.evaluate(coefficients, libm::cos(PI * (j as f64 + 0.5) / count as f64)).norm());
+    let excess = libm::cos(PI / 2.0 * degree as f64 / count as f64).recip();
     let rounding = sum * f64::EPSILON * (degree * degree) as f64;
     sum.min(values.fold(0.0, f64::max) * excess + rounding)
 }

@@ -23,7 +23,8 @@ impl Polynomial {
         let (a, b) = domain;
         let (centre, radius) = (a / 2.0 + b / 2.0, b / 2.0 - a / 2.0);
         points.extend(
-            (0..=INTERVALS).map(|j| (centre + radius * (PI * j as f64 / INTERVALS as f64).cos()).clamp(a, b)),
+            (0..=INTERVALS)
+                .map(|j| (centre + radius * libm::cos(PI * j as f64 / INTERVALS as f64)).clamp(a, b)),
         );
         Ok(points)
     }
