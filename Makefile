@@ -108,7 +108,7 @@ test-python: build
 test-full: build $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
 	$(CARGO) test $(AS_IN_WHEEL) -- --include-ignored
-	$(ON_STAND_IN) $(CARGO) test $(AS_IN_WHEEL)
+	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python --full
 	$(MAKE) test-kernels
 	$(MAKE) test-estimates

@@ -87,3 +87,18 @@ def test_arrays_that_memory_does_not_hold_are_refused_before_the_work(owner: Par
             key.encrypt(np.ones((60_000, 10)), encoding="slots")
     monkeypatch.delenv("CLATHRATE_MEMORY_LIMIT")
     assert owner.error(owner.key.encrypt(np.ones((10, 600)), encoding="slots"), np.ones((10, 600))) < TOLERANCE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux reports kibibytes, and what is resident")
+def test_a_search_for_parameters_does_not_hold_the_tables_of_all_sets():
+    result = run("""
+    import resource
+    import clathrate as cl
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for security in (128, 192, 256):
+        cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-4, security=security)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+    """)
+    assert result.returncode == 0, result.stderr
+    # The tables of one large set take 120 MiB, those of all presets more than a gigabyte.
+    assert int(result.stdout) < 100

@@ -107,9 +107,8 @@ mod small {
     /// Words by which an allocation is longer than what is used of it.
     const MORE: usize = ALIGNMENT / size_of::<u64>();
 
-    /// The layout of an allocation for `len` words. It asks for no alignment of its own: glibc up to 2.37
-    /// finds no freed memory for requests that do, so that a process which allocates and frees the same
-    /// lengths again and again grows without end.
+    /// The layout of an allocation for `len` words. It asks for no alignment of its own, because glibc up to
+    /// 2.37 often finds no freed memory for requests that do (its bug 14581).
     fn layout(len: usize) -> Layout {
         Layout::array::<u64>(len + MORE).expect("a small buffer fits the address space")
     }

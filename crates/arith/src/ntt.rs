@@ -8,8 +8,8 @@ use crate::kernels::{self, Isa, RowKernel};
 use crate::modulus::Modulus;
 use crate::primes::primitive_root;
 
-/// The kernel for rows of `degree` residues modulo one prime, with its tables, which are made when the kernel
-/// is first used: parameters that are only planned with cost no tables.
+/// The kernel for rows of `degree` residues modulo one prime, with its tables. They are made when the kernel
+/// is first used, so parameters that only serve dry runs take no memory for tables.
 #[derive(Debug)]
 pub struct NttTable {
     roots: Roots,

@@ -297,7 +297,7 @@ fn stages_refuse_what_they_cannot_take() {
     let half =
         BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() })
             .expect("plan");
-    assert_refused!(half.run(&ev, &x), CkksError::NotBootstrappable { .. }, "half_bootstrap");
+    assert_refused!(half.run(&ev, &x), CkksError::NotBootstrappable { .. }, "half a bootstrap");
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
     assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
     // A range that the polynomial does not cover: heavier secrets, fewer double angles.

@@ -203,7 +203,9 @@ impl BootstrapPlan {
     pub(super) fn check_input(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
         evaluator.check(x)?;
         if self.is_half() {
-            let reason = "the plan starts from coefficients at level 0: use half_bootstrap, or make a plan of the whole".to_owned();
+            let reason =
+                "the plan is for half a bootstrap, from coefficients at level 0: make a plan of the whole"
+                    .to_owned();
             return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
         }
         x.params.check_same(&self.params, "the plan of a bootstrap")?;
