@@ -135,6 +135,7 @@ impl<'p> Residues<'p> {
 
 /// Mixed-radix composition in 128 bits; `None` if the check prime disagrees. The time does not depend on the
 /// coefficients.
+#[inline(never)] // Tests know the branch on numbers by the name of this function.
 fn compose_short(rows: &[&[u64]], primes: &[Modulus], check: Option<&Modulus>) -> Option<Vec<i128>> {
     // radix[i] = q_0 .. q_{i-1}; inverse[i] = its inverse modulo q_i.
     let mut radix = vec![1i128];

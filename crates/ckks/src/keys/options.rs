@@ -104,6 +104,7 @@ impl EncryptOptions {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`].
+    #[inline(never)] // Tests know the branch on numbers by the name of this function.
     pub(super) fn check_bound(&self, values: ValuesRef<'_>) -> Result<(), CkksError> {
         let Some(bound) = self.bound else { return Ok(()) };
         if !(bound.is_finite() && bound > 0.0) {
