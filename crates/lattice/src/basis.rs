@@ -77,6 +77,6 @@ impl Basis {
     /// `log2` of the product of the moduli.
     #[must_use]
     pub fn log2(&self, ring: &Ring) -> f64 {
-        self.0.iter().map(|&i| (ring.moduli()[i].value() as f64).log2()).sum()
+        self.0.iter().map(|&i| ring.log2_modulus(i)).sum()
     }
 }

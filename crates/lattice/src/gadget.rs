@@ -32,7 +32,7 @@ impl Gadget {
     /// bound is in bits rather than in primes, because a chain may mix 60- and 40-bit primes.
     #[must_use]
     pub fn by_bits(chain: &Chain, max_bits: f64) -> Self {
-        let bits_of = |index: usize| (chain.ring().moduli()[index].value() as f64).log2();
+        let bits_of = |index: usize| chain.ring().log2_modulus(index);
         let mut digits: Vec<Vec<usize>> = Vec::new();
         let mut headroom = 0.0;
         for &index in chain.basis(chain.max_level()).indices() {

@@ -12,6 +12,8 @@ use crate::error::LatticeError;
 #[derive(Debug, Clone)]
 pub struct Ring {
     engine: Arc<dyn Engine>,
+    /// The binary logarithms of the moduli, which plans of key switching read millions of times.
+    log2_moduli: Arc<[f64]>,
 }
 
 impl Ring {
@@ -26,7 +28,8 @@ impl Ring {
     /// A ring that computes on `engine`.
     #[must_use]
     pub fn with_engine(engine: Arc<dyn Engine>) -> Self {
-        Self { engine }
+        let log2_moduli = engine.moduli().iter().map(|q| (q.value() as f64).log2()).collect();
+        Self { engine, log2_moduli }
     }
 
     /// The degree `n`.
@@ -39,6 +42,12 @@ impl Ring {
     #[must_use]
     pub fn moduli(&self) -> &[Modulus] {
         self.engine.moduli()
+    }
+
+    /// The binary logarithm of the modulus with this index.
+    #[must_use]
+    pub fn log2_modulus(&self, index: usize) -> f64 {
+        self.log2_moduli[index]
     }
 
     /// The engine.

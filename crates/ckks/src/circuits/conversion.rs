@@ -14,7 +14,7 @@
 //! Source: Chen, Chillotti, Song (EUROCRYPT 2019), sec. 3 and 4.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
@@ -152,6 +152,7 @@ impl ConversionPlan {
             Encoding::Coefficients => dft::slots_to_coefficients(slots, levels)?,
             Encoding::Slots => dft::coefficients_to_slots(slots, levels)?,
         };
+        let factors: Vec<_> = factors.into_iter().map(Arc::new).collect();
         // The sum with the conjugate is twice the real part.
         let halved = if numbers == Numbers::Whole { 1.0 } else { 2.0 };
         let output_scale = params.scale(Level(x.level().0 - factors.len())) / halved;

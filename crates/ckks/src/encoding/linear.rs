@@ -49,7 +49,15 @@ pub struct LinearTransform {
     /// The largest sum of magnitudes along a row.
     row_sum: f64,
     /// Computed when it is first asked for: it takes as long as to read all numbers.
-    norms: OnceLock<MatrixNorms>,
+    measured: OnceLock<Measured>,
+}
+
+/// What follows from all numbers of a map.
+#[derive(Debug, Clone)]
+struct Measured {
+    norms: MatrixNorms,
+    /// By shift, the largest squared magnitude on the diagonal.
+    largest_squares: BTreeMap<usize, f64>,
 }
 
 impl PartialEq for LinearTransform {
@@ -127,7 +135,7 @@ impl LinearTransform {
             period,
             diagonals: sums,
             row_sum: 0.0,
-            norms: OnceLock::new(),
+            measured: OnceLock::new(),
         }
         .reduced())
     }
@@ -174,7 +182,7 @@ impl LinearTransform {
                 diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;
             }
         }
-        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, norms: OnceLock::new() }
+        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, measured: OnceLock::new() }
             .reduced())
     }
 
@@ -192,7 +200,7 @@ impl LinearTransform {
             return None;
         }
         (self.rows, self.columns) = (rows, columns);
-        self.norms = OnceLock::new();
+        self.measured = OnceLock::new();
         Some(self)
     }
 
@@ -244,7 +252,7 @@ impl LinearTransform {
             sums.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += magnitude(*value));
         }
         self.row_sum = sums.into_iter().fold(0.0, f64::max);
-        self.norms = OnceLock::new();
+        self.measured = OnceLock::new();
         self
     }
 
@@ -267,9 +275,14 @@ impl LinearTransform {
         for (&outer, left) in &next.diagonals {
             for (&inner, right) in &self.diagonals {
                 let sum = diagonals.entry((outer + inner) % self.slots).or_insert_with(|| vec![ZERO; period]);
-                // Periods are powers of two.
-                for (j, sum) in sum.iter_mut().enumerate() {
-                    *sum += left[j & (next.period - 1)] * right[(j + outer) & (self.period - 1)];
+                // Runs in which no index wraps around its period, a power of two.
+                let mut j = 0;
+                while j < period {
+                    let (i, k) = (j & (next.period - 1), (j + outer) & (self.period - 1));
+                    let run = (next.period - i).min(self.period - k);
+                    let factors = left[i..i + run].iter().zip(&right[k..k + run]);
+                    sum[j..j + run].iter_mut().zip(factors).for_each(|(sum, (x, y))| *sum += x * y);
+                    j += run;
                 }
             }
         }
@@ -280,7 +293,7 @@ impl LinearTransform {
             period,
             diagonals,
             row_sum: 0.0,
-            norms: OnceLock::new(),
+            measured: OnceLock::new(),
         }
         .reduced())
     }
@@ -366,10 +379,25 @@ impl LinearTransform {
 
     /// The norms of the map.
     pub(crate) fn norms(&self) -> MatrixNorms {
-        *self.norms.get_or_init(|| self.measured())
+        self.measured().norms
     }
 
-    fn measured(&self) -> MatrixNorms {
+    /// The largest squared magnitude on the diagonal with this shift; 0 where the diagonal is zero.
+    pub(crate) fn largest_square(&self, shift: usize) -> f64 {
+        self.measured().largest_squares.get(&shift).copied().unwrap_or(0.0)
+    }
+
+    fn measured(&self) -> &Measured {
+        self.measured.get_or_init(|| {
+            let largest =
+                |diagonal: &Vec<Complex64>| diagonal.iter().map(|value| value.norm_sqr()).fold(0.0, f64::max);
+            let largest_squares =
+                self.diagonals.iter().map(|(&shift, diagonal)| (shift, largest(diagonal))).collect();
+            Measured { norms: self.measured_norms(), largest_squares }
+        })
+    }
+
+    fn measured_norms(&self) -> MatrixNorms {
         let mut rows = vec![(ZERO, 0.0, 0.0); self.period];
         let mut columns = vec![ZERO; self.period];
         for (&shift, diagonal) in &self.diagonals {

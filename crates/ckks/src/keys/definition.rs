@@ -418,7 +418,11 @@ impl Params {
         dft::first_to_slots(map.slots, map.layers)
     }
 
-    fn check_raised_map(
+    /// Refuses the map of a raise key that these parameters do not have.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`].
+    pub(crate) fn check_raised_map(
         &self,
         RaisedMap { slots, layers, log2_scale, .. }: RaisedMap,
     ) -> Result<(), CkksError> {

@@ -304,14 +304,11 @@ impl<'a> Work<'a> {
         Self { chain, representation, primes, digits, extended }
     }
 
-    fn bits_of(&self, index: usize) -> f64 {
-        (self.chain.ring().moduli()[index].value() as f64).log2()
-    }
-
     /// Limbs of a product of primes. The lowest limb counts as half a limb, because it needs no
     /// multiplication by a power of the limb's base.
     fn limbs(&self, primes: &[usize]) -> f64 {
-        (primes.iter().map(|&index| self.bits_of(index)).sum::<f64>() / LIMB_BITS).ceil() - 0.5
+        (primes.iter().map(|&index| self.chain.ring().log2_modulus(index)).sum::<f64>() / LIMB_BITS).ceil()
+            - 0.5
     }
 
     /// The primes modulo which digits and keys are multiplied.
@@ -340,13 +337,15 @@ pub(super) fn decomposition_counts(
     let by_limbs = chain.ring().engine().extends_by_limbs();
     let (mut counts, inputs) = (SwitchCounts { by_limbs, ..SwitchCounts::default() }, inputs as f64);
     (0..work.primes).for_each(|index| work.transform(&mut counts, index, inputs));
+    let digits: Vec<(&Vec<usize>, f64)> =
+        work.digits.iter().map(|digit| (digit, work.limbs(digit))).collect();
     for &index in work.product_primes() {
-        let foreign = work.digits.iter().filter(|digit| !digit.contains(&index));
+        let foreign = digits.iter().filter(|(digit, _)| !digit.contains(&index));
         work.transform(&mut counts, index, inputs * foreign.clone().count() as f64);
-        let extended = inputs * foreign.clone().map(|digit| digit.len() + 1).sum::<usize>() as f64;
+        let extended = inputs * foreign.clone().map(|(digit, _)| digit.len() + 1).sum::<usize>() as f64;
         counts.conversions += extended;
         counts.digit_conversions += extended;
-        counts.digit_limbs += inputs * foreign.map(|digit| work.limbs(digit)).sum::<f64>();
+        counts.digit_limbs += inputs * foreign.map(|(_, limbs)| limbs).sum::<f64>();
     }
     counts
 }

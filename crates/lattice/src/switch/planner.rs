@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::coalesce::free_primes;
 use super::cost::{MachineProfile, SwitchCounts, counts};
 use super::method::SwitchMethod;
 use super::representation::{KeyRepresentation, packed_bytes};
@@ -119,9 +120,11 @@ impl Planner {
     ) -> Vec<Vec<Candidate>> {
         let degree = chain.ring().degree();
         let at = |level: Level| {
+            let free = free_primes(chain, gadget, level, key_level);
+            let levels = (level, key_level);
             let candidate = |(index, &method): (usize, &SwitchMethod)| {
                 let representation =
-                    KeyRepresentation::new(chain, gadget, method, level, key_level, inputs).ok()?;
+                    KeyRepresentation::with_special_of(&free, chain, gadget, method, levels, inputs).ok()?;
                 // If no digits can be merged, this method uses the generated key unchanged; the candidate
                 // `SwitchMethod::as_made` covers that.
                 if method.coalesced

@@ -60,6 +60,18 @@ impl KeyRepresentation {
         inputs: usize,
     ) -> Result<Self, LatticeError> {
         let free = coalesce::free_primes(chain, gadget, level, key_level);
+        Self::with_special_of(&free, chain, gadget, method, (level, key_level), inputs)
+    }
+
+    /// [`KeyRepresentation::new`] with the primes that can be special ones, [`coalesce::free_primes`].
+    pub(super) fn with_special_of(
+        free: &Basis,
+        chain: &Chain,
+        gadget: &Gadget,
+        method: SwitchMethod,
+        (level, key_level): (Level, Level),
+        inputs: usize,
+    ) -> Result<Self, LatticeError> {
         let Some(first) = free.len().checked_sub(method.special).filter(|_| method.special > 0) else {
             return Err(LatticeError::FewFreePrimes {
                 special: method.special,
@@ -136,7 +148,7 @@ impl KeyDigits {
             return Err(LatticeError::EmptyShape { what: "the length of key digits", got: 0 });
         }
         let ring = chain.ring();
-        let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
+        let bits_of = |index: usize| ring.log2_modulus(index);
         let largest = basis.indices().iter().map(|&i| bits_of(i)).fold(0.0, f64::max);
         let headroom = length as f64 * largest + DIGIT_SLACK_BITS;
         let mut digits: Vec<Vec<usize>> = Vec::new();

@@ -6,6 +6,7 @@ use clathrate_lattice::Level;
 
 use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
 use super::plan::BootstrapPlan;
+use super::tables::Factors;
 use crate::arrays::SecretName;
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
@@ -48,9 +49,18 @@ impl BootstrapPlan {
     /// [`CkksError::OutOfRange`] for an impossible number of slots or rounds, and for a limit below the keys
     /// of every plan; scale errors.
     pub fn with_options(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+        Self::with_factors(params, options, &Factors::default())
+    }
+
+    fn with_factors(
+        params: &Params,
+        options: BootstrapOptions,
+        factors: &Factors,
+    ) -> Result<Self, CkksError> {
         check_bodies(params, options.bodies)?;
-        let options = BootstrapOptions { transform_slots: transform_slots(params, options), ..options };
-        Self::within_key_limit(params, options)?.with_rounds(options.rounds)
+        let transform_slots = transform_slots(params, options, factors);
+        let options = BootstrapOptions { transform_slots, ..options };
+        Self::within_key_limit(params, options, factors)?.with_rounds(options.rounds)
     }
 
     /// The circuit for arrays of `polys` polynomials, with the fastest number of bodies under a mask.
@@ -89,7 +99,8 @@ impl BootstrapPlan {
         options: BootstrapOptions,
         cost: impl Fn(&Self) -> Result<Cost, CkksError>,
     ) -> Result<Self, CkksError> {
-        let alone = Self::with_options(params, BootstrapOptions { bodies: 1, ..options })?;
+        let factors = Factors::default();
+        let alone = Self::with_factors(params, BootstrapOptions { bodies: 1, ..options }, &factors)?;
         let given =
             params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let most = options.most_key_bytes.or(given).unwrap_or(BATCH_KEYS * alone.key_bytes()?);
@@ -102,9 +113,10 @@ impl BootstrapPlan {
         let most_bodies = polys.next_power_of_two().min(MOST_BODIES);
         let mut bodies = 2;
         while bodies <= most_bodies {
-            let plan = match Self::with_options(
+            let plan = match Self::with_factors(
                 params,
                 BootstrapOptions { bodies, most_key_bytes: Some(most), ..options },
+                &factors,
             ) {
                 // More bodies are less secure and have larger keys, so the search ends at the first number
                 // that is refused.
@@ -129,12 +141,16 @@ impl BootstrapPlan {
     }
 
     /// The circuit of one round, with keys within the limit.
-    fn within_key_limit(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+    fn within_key_limit(
+        params: &Params,
+        options: BootstrapOptions,
+        factors: &Factors,
+    ) -> Result<Self, CkksError> {
         let given =
             params.spec().bootstrap_key_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         match options.most_key_bytes.or(given) {
-            None => Self::one_round(params, options),
-            Some(most) => within(most, options, |options| Self::one_round(params, options)),
+            None => Self::one_round(params, options, factors),
+            Some(most) => within(most, options, |options| Self::one_round(params, options, factors)),
         }
     }
 
@@ -186,7 +202,7 @@ fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
 }
 
 /// The slots of the transforms if the array has few slots; `None` if the options leave no choice.
-fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> {
+fn transform_slots(params: &Params, options: BootstrapOptions, factors: &Factors) -> Option<usize> {
     let all = params.slot_count();
     let few =
         options.slots.filter(|&slots| slots < all && options.transform_slots.is_none() && !options.half);
@@ -206,7 +222,7 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
             product,
             ..Default::default()
         };
-        let plan = BootstrapPlan::within_key_limit(params, own)?;
+        let plan = BootstrapPlan::within_key_limit(params, own, factors)?;
         Ok((plan.dry_run()?.cost().price, -plan.predicted_error()?.deviation().log2()))
     };
     match (plan(slots), plan(all)) {
@@ -221,7 +237,7 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
         (_, Err(_)) => {
             let least = |transform_slots: usize| {
                 let own = BootstrapOptions { transform_slots: Some(transform_slots), ..options };
-                least_key_bytes(params, own).unwrap_or(usize::MAX)
+                least_key_bytes(params, own, factors).unwrap_or(usize::MAX)
             };
             Some(if least(all) < least(slots) { all } else { slots })
         }
@@ -229,9 +245,13 @@ fn transform_slots(params: &Params, options: BootstrapOptions) -> Option<usize> 
 }
 
 /// The bytes of keys of the plan with the fewest.
-fn least_key_bytes(params: &Params, options: BootstrapOptions) -> Result<usize, CkksError> {
+fn least_key_bytes(
+    params: &Params,
+    options: BootstrapOptions,
+    factors: &Factors,
+) -> Result<usize, CkksError> {
     let one = |raise_keys: bool| {
-        BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options })?.limit_keys(0)
+        BootstrapPlan::one_round(params, BootstrapOptions { raise_keys, ..options }, factors)?.limit_keys(0)
     };
     Ok(if options.raise_keys { one(true)?.min(one(false)?) } else { one(false)? })
 }

@@ -11,7 +11,7 @@ use super::failure::log2_tail;
 use super::options::{BatchCost, BootstrapOptions, Checked};
 use super::raise::ModRaise;
 use super::stage::Stage;
-use super::tables::{Maps, reduction_for};
+use super::tables::{Factors, Maps, reduction_for};
 use crate::arrays::{Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
@@ -76,10 +76,14 @@ pub struct BootstrapPlan {
 
 impl BootstrapPlan {
     /// The fastest circuit of one round with any keys.
-    pub(super) fn one_round(params: &Params, options: BootstrapOptions) -> Result<Self, CkksError> {
+    pub(super) fn one_round(
+        params: &Params,
+        options: BootstrapOptions,
+        factors: &Factors,
+    ) -> Result<Self, CkksError> {
         let Checked { levels, slots, transform_slots, weight, log2_failure } = options.check(params)?;
         let reduction = reduction_for(params, &levels, &options, (weight, log2_failure))?;
-        let maps = Maps { params, levels: &levels, transform_slots, options: &options };
+        let maps = Maps { factors, params, levels: &levels, transform_slots, options: &options };
         let q0 = params.log2_q(Level(0)).exp2();
         let to_coefficients = maps.to_coefficients(q0 / reduction.ratio())?;
         let (raise, to_slots) = maps.raise_and_to_slots(q0 * reduction.radius())?;

@@ -218,9 +218,7 @@ impl BootstrapPlan {
             self.transform_slots as f64 * coefficient / scale.powi(2) * gain_from(&self.to_slots, 0)
         };
         let own = match method {
-            RaiseMethod::Mapped(transform) => {
-                self.raised_square() * diagonals_error(&transform.transform()?, transform.scale())
-            }
+            RaiseMethod::Mapped(transform) => self.raised_square() * transform.rounding(),
             RaiseMethod::Plain { .. } => {
                 let change = Operation::Switch(Switch::ChangeSecret {
                     from: self.sparse_secret(),

@@ -24,6 +24,7 @@ use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, Raise};
 
 use crate::arrays::{Ciphertext, SecretName};
 use crate::circuits::linear::LinearTransform;
+use crate::circuits::linear::factors::diagonals_error;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::KeyQuery;
@@ -66,6 +67,8 @@ pub(super) enum RaiseMethod {
 pub(super) struct RaisedTransform {
     params: Params,
     map: RaisedMap,
+    /// The square of the relative error of rounding the diagonals.
+    rounding: f64,
     level: Level,
     /// Lifts the mask to all primes of the key.
     mask: Raise,
@@ -80,19 +83,25 @@ pub(super) struct RaisedTransform {
 }
 
 impl RaisedTransform {
-    /// The tables of `map`, for a raise to the highest level.
+    /// The tables of `map`, for a raise to the highest level; `transform` is its linear map,
+    /// [`Params::raised_map`].
     ///
     /// # Errors
     /// [`CkksError::NoEphemeralSecret`] if the parameters have no raise keys; the errors of
     /// [`Params::key_definition`].
-    pub(super) fn new(params: &Params, map: RaisedMap) -> Result<Self, CkksError> {
+    pub(super) fn new(
+        params: &Params,
+        map: RaisedMap,
+        transform: &LinearTransform,
+    ) -> Result<Self, CkksError> {
+        params.check_raised_map(map)?;
         let chain = params.key_switching(KeyModulus::Raise)?.switcher.chain();
         let level = params.max_level();
         let (ring, base) = (chain.ring(), params.chain().basis(Level(0)));
         let divisors = Basis::new(chain.step(chain.max_level()));
         // The plain sum is at most q0 / 2 times the growth of the map and the scale of its diagonals. A
         // coefficient is at most the largest slot.
-        let growth = params.raised_map(map)?.row_sum() * (params.degree() as f64).sqrt();
+        let growth = transform.row_sum() * (params.degree() as f64).sqrt();
         let wanted = params.log2_q(Level(0)) + growth.log2() + f64::from(map.log2_scale) + MARGIN_BITS;
         let bits_of = |index: usize| (ring.moduli()[index].value() as f64).log2();
         let mut kept: Vec<usize> = params.chain().basis(level).indices().to_vec();
@@ -110,6 +119,7 @@ impl RaisedTransform {
         Ok(Self {
             params: params.clone(),
             map,
+            rounding: diagonals_error(transform, f64::from(map.log2_scale).exp2()),
             level,
             mask: Raise::new(ring, &base, &chain.key_basis(chain.max_level()))?,
             body: Raise::new(ring, &base, &plain_basis)?,
@@ -129,14 +139,9 @@ impl RaisedTransform {
         Ok(self.plain.get_or_init(|| plain))
     }
 
-    /// The map.
-    pub(super) fn transform(&self) -> Result<LinearTransform, CkksError> {
-        self.params.raised_map(self.map)
-    }
-
-    /// The scale at which the key's diagonals are rounded.
-    pub(super) fn scale(&self) -> f64 {
-        f64::from(self.map.log2_scale).exp2()
+    /// The square of the relative error of rounding the diagonals.
+    pub(super) const fn rounding(&self) -> f64 {
+        self.rounding
     }
 
     /// The image of `x` under the raise and the map. `x` is at level 0 under the ephemeral secret; the result

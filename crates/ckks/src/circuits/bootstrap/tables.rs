@@ -1,6 +1,10 @@
 //! The tables of a bootstrap's steps: linear maps with their levels and scales, the lift of the raise, and
 //! the modular reduction.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Basis, Level, Raise};
 
@@ -59,8 +63,45 @@ pub(super) fn reduction_for(
     Ok(reduction)
 }
 
+/// The factors of transforms that were computed so far. Candidates for a plan share them: each takes as long
+/// as the rest of a plan, and tens of megabytes.
+#[derive(Debug, Default)]
+pub(super) struct Factors(RefCell<BTreeMap<(Product, usize), Arc<[Arc<LinearTransform>]>>>);
+
+/// What some factors of a transform multiply to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Product {
+    /// The transform from slots to coefficients, as so many factors.
+    ToCoefficients(usize),
+    /// Its inverse, as so many factors.
+    ToSlots(usize),
+    /// The first layers of the inverse, as one factor.
+    FirstToSlots(u32),
+    /// The layers after so many, as so many factors.
+    RestToSlots(u32, usize),
+}
+
+impl Factors {
+    /// The factors of the transform of `slots` slots, the first one first.
+    fn of(&self, product: Product, slots: usize) -> Result<Arc<[Arc<LinearTransform>]>, CkksError> {
+        if let Some(known) = self.0.borrow().get(&(product, slots)) {
+            return Ok(known.clone());
+        }
+        let made = match product {
+            Product::ToCoefficients(count) => dft::slots_to_coefficients(slots, count)?,
+            Product::ToSlots(count) => dft::coefficients_to_slots(slots, count)?,
+            Product::FirstToSlots(layers) => vec![dft::first_to_slots(slots, layers)?],
+            Product::RestToSlots(layers, count) => dft::rest_to_slots(slots, layers, count)?,
+        };
+        let made: Arc<[_]> = made.into_iter().map(Arc::new).collect();
+        self.0.borrow_mut().insert((product, slots), made.clone());
+        Ok(made)
+    }
+}
+
 /// The inputs from which the linear maps of a plan follow.
 pub(super) struct Maps<'p> {
+    pub(super) factors: &'p Factors,
     pub(super) params: &'p Params,
     pub(super) levels: &'p StageLevels,
     pub(super) transform_slots: usize,
@@ -84,8 +125,9 @@ impl Maps<'_> {
             let output = if self.options.product { params.scale(Level(1)) } else { message_scale };
             (levels.start.0 - end, end, (params.scale(levels.start), output))
         };
-        let maps = dft::slots_to_coefficients(slots, count)?;
-        plan_factors(params, &maps, Level(maps.len() + end), scales, self.options.bodies)
+        let maps = self.factors.of(Product::ToCoefficients(count), slots)?;
+        let level = Level(maps.len() + end);
+        plan_factors(params, &maps, level, scales, self.options.bodies)
     }
 
     /// The raise, and the maps from coefficients to slots after it. For the raised phase `v` the maps put `v`
@@ -116,27 +158,28 @@ impl Maps<'_> {
         raise_keys: &KeySwitching,
         (steps, output_scale): (usize, f64),
         unit: f64,
-    ) -> Result<(ModRaise, Vec<LinearTransform>), CkksError> {
+    ) -> Result<(ModRaise, Arc<[Arc<LinearTransform>]>), CkksError> {
         let (params, input, slots) = (self.params, self.levels.slots, self.transform_slots);
         let chain = raise_keys.switcher.chain();
         let log2_step = Basis::new(chain.step(chain.max_level())).log2(chain.ring());
         let layers = slots.trailing_zeros().div_ceil(steps as u32 + 1);
-        let (first, rest) = (dft::first_to_slots(slots, layers)?, dft::rest_to_slots(slots, layers, steps)?);
+        let first = self.factors.of(Product::FirstToSlots(layers), slots)?;
+        let rest = self.factors.of(Product::RestToSlots(layers, steps), slots)?;
         // All factors get relative rounding errors of one size: b_k - w_k is equal for all factors, where b_k
         // are the bits at which the diagonals of a factor are rounded and w_k those of its rounding weight.
         // The bits of the first factor are those of the step and of the growth of the scale.
         let divided =
             (1..=rest.len()).map(|index| params.step_product(Level(input.0 + index)).log2()).sum::<f64>();
-        let weights = rest.iter().chain([&first]).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
+        let weights = rest.iter().chain(&*first).map(|factor| rounding_weight(factor).log2()).sum::<f64>();
         let each =
             (log2_step + divided + output_scale.log2() - unit.log2() - weights) / (rest.len() + 1) as f64;
         // The mod-down of the raise rounds at the raised scale, so the message must be larger there than at
         // level 0.
-        let log2_scale = (each + rounding_weight(&first).log2()).max(log2_step + GUARD_BITS).ceil();
+        let log2_scale = (each + rounding_weight(&first[0]).log2()).max(log2_step + GUARD_BITS).ceil();
         let bodies = self.options.bodies;
         let map = RaisedMap { slots, layers, log2_scale: log2_scale as u32, bodies };
         let raise = ModRaise {
-            method: RaiseMethod::Mapped(Box::new(RaisedTransform::new(params, map)?)),
+            method: RaiseMethod::Mapped(Box::new(RaisedTransform::new(params, map, &first[0])?)),
             level: Level(input.0 + steps),
             scale: (unit.log2() + log2_scale - log2_step).exp2(),
         };
@@ -145,9 +188,9 @@ impl Maps<'_> {
 
     /// The raise by the lift alone, and all maps. A sum into a subring multiplies the phase by the number of
     /// terms.
-    fn plain(&self, steps: usize, unit: f64) -> Result<(ModRaise, Vec<LinearTransform>), CkksError> {
+    fn plain(&self, steps: usize, unit: f64) -> Result<(ModRaise, Arc<[Arc<LinearTransform>]>), CkksError> {
         let (params, chain) = (self.params, self.params.chain());
-        let maps = dft::coefficients_to_slots(self.transform_slots, steps)?;
+        let maps = self.factors.of(Product::ToSlots(steps), self.transform_slots)?;
         let level = Level(self.levels.slots.0 + maps.len());
         let guard = GUARD_BITS.exp2();
         let terms = (params.slot_count() / self.transform_slots) as f64;

@@ -1,6 +1,8 @@
 //! The factors of the transforms between slots and coefficients: their scales, their plans, and their effect
 //! on sizes and errors.
 
+use std::sync::Arc;
+
 use clathrate_lattice::Level;
 
 use super::{LinearTransform, LinearTransformOptions, LinearTransformPlan};
@@ -41,7 +43,7 @@ pub(in crate::circuits) fn gain_from(plans: &[LinearTransformPlan], first: usize
 /// Distributes `total` bits of scale among the factors. Rounding a factor's diagonals causes a relative error
 /// proportional to `sqrt(2 p D) / 2^(w/2)` divided by its scale (`p` the period, `D` the number of diagonals,
 /// `2^w` of them nonzero in a row); the sum of the squares is minimal if all are equal.
-fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
+fn scale_bits(factors: &[Arc<LinearTransform>], total: f64) -> Vec<f64> {
     let weights: Vec<f64> = factors.iter().map(|factor| rounding_weight(factor).log2()).collect();
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     let each = total / factors.len() as f64;
@@ -51,7 +53,7 @@ fn scale_bits(factors: &[LinearTransform], total: f64) -> Vec<f64> {
 /// Plans `factors` from `level` down, from `input_scale` to `output_scale`.
 pub(in crate::circuits) fn plan_factors(
     params: &Params,
-    factors: &[LinearTransform],
+    factors: &[Arc<LinearTransform>],
     level: Level,
     (input_scale, output_scale): (f64, f64),
     bodies: usize,
@@ -71,7 +73,7 @@ pub(in crate::circuits) fn plan_factors(
         let (input_scale, output_scale, bodies) = (Some(scale), Some(output), Some(bodies));
         let options =
             LinearTransformOptions { input_scale, output_scale, bodies, ..LinearTransformOptions::default() };
-        plans.push(factor.plan_with(params, at, options)?);
+        plans.push(factor.plan_of(params, at, options)?);
         scale = output;
     }
     Ok(plans)

@@ -274,6 +274,16 @@ impl LinearTransform {
         self.plan_shared(params, level, options, None, || Arc::new(self.clone()))
     }
 
+    /// [`LinearTransform::plan_with`] without a copy of the map.
+    pub(in crate::circuits) fn plan_of(
+        self: &Arc<Self>,
+        params: &Params,
+        level: Level,
+        options: LinearTransformOptions,
+    ) -> Result<LinearTransformPlan, CkksError> {
+        self.plan_shared(params, level, options, None, || self.clone())
+    }
+
     /// The plan `way`, even if another one is faster.
     ///
     /// # Errors

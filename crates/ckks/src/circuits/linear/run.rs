@@ -8,7 +8,7 @@ use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
-use super::plan::{Iteration, LinearTransformPlan, Term, transform_cost};
+use super::plan::{Iteration, LinearTransformPlan, transform_cost};
 use super::{LINEAR, LinearTransform};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
@@ -438,14 +438,13 @@ impl LinearTransformPlan {
             // A baby step has the noise of all rotations before it, and each diagonal multiplies other slots
             // of it.
             let rotations = |baby: usize| (baby + usize::from(iteration.first != 0)) as f64;
-            let row = |j: usize| -> f64 {
-                let terms = self.giants.iter().flat_map(|giant| &giant.terms);
-                let one = |term: &Term| {
-                    self.transform.diagonal(term.shift as i64).map_or(0.0, |values| values[j].norm_sqr())
-                };
-                terms.map(|term| rotations(term.baby) * one(term)).sum()
-            };
-            let growth = (0..self.transform.period()).map(row).fold(0.0, f64::max);
+            let mut rows = vec![0.0f64; self.transform.period()];
+            for term in self.giants.iter().flat_map(|giant| &giant.terms) {
+                let (rotations, values) =
+                    (rotations(term.baby), self.transform.diagonal(term.shift as i64).unwrap_or_default());
+                rows.iter_mut().zip(values).for_each(|(row, value)| *row += rotations * value.norm_sqr());
+            }
+            let growth = rows.into_iter().fold(0.0, f64::max);
             let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
             return Ok((switch + rounding)
                 * (growth * (scale / step).powi(2) + giants as f64 / (step * step))
@@ -453,18 +452,10 @@ impl LinearTransformPlan {
         }
         // Baby steps are multiplied by diagonals at their scale, giant steps follow the product; both are
         // divided by the step.
-        let largest = |shift: usize| {
-            self.transform
-                .diagonal(shift as i64)
-                .unwrap_or_default()
-                .iter()
-                .map(|value| value.norm_sqr())
-                .fold(0.0, f64::max)
-        };
         // Every giant step uses other slots of a baby step's noise, which is independent between slots.
         let turned =
             self.giants.iter().flat_map(|giant| &giant.terms).filter(|term| self.babies[term.baby] != 0);
-        let growth: f64 = turned.map(|term| largest(term.shift)).sum();
+        let growth: f64 = turned.map(|term| self.transform.largest_square(term.shift)).sum();
         let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
         Ok(switch * growth * (scale / step).powi(2)
             + giants as f64 * (switch + rounding) / (step * step)
