@@ -124,3 +124,9 @@ def interrupt_soon() -> Iterator[Callable[[float], None]]:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20260601)
+
+
+@pytest.fixture(scope="session")
+def full(pytestconfig: pytest.Config) -> bool:
+    """Whether all runs of random tests are wanted, of which fewer suffice before each commit."""
+    return bool(pytestconfig.getoption("--full"))

@@ -9,6 +9,7 @@ numbers. The program is written for reading: integers of any size; transforms, B
 
 from __future__ import annotations
 
+import functools
 import json
 import struct
 import sys
@@ -31,7 +32,7 @@ MIXED = ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15), (0, 5, 10
 
 
 def compress(chaining: tuple[int, ...], block: tuple[int, ...], counter: int, length: int, flags: int) -> list[int]:
-    """The compression function: 16 words of 32 bits."""
+    """The compression function: 16 words of 32 bits. Of arrays of words, it is that of each of them."""
     mask = 0xFFFFFFFF
     state = [*chaining, *INITIAL[:4], counter & mask, counter >> 32, length, flags]
     for _ in range(7):
@@ -87,18 +88,33 @@ def blake3(message: bytes, key: bytes | None = None, mode: int | None = None) ->
         flags = base | CHUNK_END | (CHUNK_START if len(blocks) == 1 else 0)
         return Node(chaining, words(blocks[-1]), counter, len(blocks[-1]), flags)
 
-    def tree(data: bytes, first: int) -> Node:
-        chunks = -(-len(data) // 1024)
-        if chunks <= 1:
-            return chunk(data, first)
+    def complete(count: int) -> list[tuple[int, ...]]:
+        """The values of the first `count` chunks, none of them the last, by compressions of arrays: faster than one by one for many."""
+        all_words = np.frombuffer(message, "<u4", 256 * count).reshape(count, 16, 16).astype(np.uint64)
+        chaining = tuple(np.full(count, word, np.uint64) for word in start)
+        for i in range(16):
+            flags = base | {0: CHUNK_START, 15: CHUNK_END}.get(i, 0)
+            chaining = tuple(compress(chaining, tuple(all_words[:, i].T), np.arange(count, dtype=np.uint64), 64, flags)[:8])
+        return [tuple(map(int, value)) for value in zip(*chaining, strict=True)]
+
+    chunks = max(1, -(-len(message) // 1024))
+    known = complete(chunks - 1) if chunks > 32 else []
+
+    def last_node(first: int, count: int) -> Node:
+        """The last compression of some chunks."""
+        if count == 1:
+            return chunk(message[1024 * first : 1024 * (first + 1)], first)
         # The left part has the largest power of two of chunks that leaves something to the right.
-        left = 1 << (chunks - 1).bit_length() - 1
-        values = tree(data[: 1024 * left], first).value() + tree(data[1024 * left :], first + left).value()
-        return Node(start, values, 0, 64, base | PARENT)
+        left = 1 << (count - 1).bit_length() - 1
+        return Node(start, value(first, left) + value(first + left, count - left), 0, 64, base | PARENT)
 
-    return tree(message, 0).output()
+    def value(first: int, count: int) -> tuple[int, ...]:
+        return known[first] if count == 1 and first < len(known) else last_node(first, count).value()
+
+    return last_node(0, chunks).output()
 
 
+@functools.cache  # One secret is read for many ciphertexts.
 def digest(message: bytes, key: bytes | None = None) -> bytes:
     """The first 32 bytes of the output."""
     return next(blake3(message, key))[:32]
@@ -113,6 +129,7 @@ def derived_key(context: bytes, material: bytes) -> bytes:
 # --- ChaCha20 (RFC 8439, section 2.3)
 
 
+@functools.cache
 def chacha20_block(key: bytes, counter: int, nonce: bytes) -> bytes:
     """64 bytes of the keystream."""
     mask = 0xFFFFFFFF
