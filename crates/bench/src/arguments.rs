@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Only these operations, separated by commas
     #[arg(long, value_name = "WORKS")]
     pub only: Vec<String>,
-    /// Of keyswitch, dpad and bootstrap, only these parameter sets, separated by commas
+    /// Only these parameter sets, separated by commas
     #[arg(long, value_name = "NAMES")]
     pub preset: Vec<String>,
     /// Of the set device: where it is measured, cuda, cuda:1, .. [default: nowhere, times are predicted]

@@ -44,7 +44,7 @@ const ROWS: usize = 64;
 const COPY_ROWS: usize = 1 << 10;
 
 /// Sets of the table in the order of its columns.
-const TABLE: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
+pub const TABLE: [&str; 6] = ["I", "II", "III", "IV", "V", "VI"];
 
 /// Presets that are bootstrapped.
 const BOOTSTRAPS: [&str; 2] = ["boot_n15", "boot_fast"];
@@ -59,15 +59,15 @@ struct Place<'a> {
     measured: bool,
 }
 
-/// Measures on `device`, or predicts without one.
-pub fn run(timer: &Timer<'_>, device: Option<&str>, runtime: &Runtime) -> Result<(), Failure> {
+/// Measures on `device`, or predicts without one; products of the sets `only` where some are named.
+pub fn run(timer: &Timer<'_>, device: Option<&str>, only: &[&str], runtime: &Runtime) -> Result<(), Failure> {
     let place =
         Place { timer, runtime: runtime.clone().on(device.unwrap_or(NONE))?, measured: device.is_some() };
     if !place.measured {
         timer.note("no device is named (--device cuda): times are predicted, not measured");
     }
     place.kernels()?;
-    for name in TABLE {
+    for name in TABLE.into_iter().filter(|name| only.is_empty() || only.contains(name)) {
         place.products(name)?;
     }
     if timer.wants(BOOTSTRAP) {

@@ -126,7 +126,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 batch::run(&timer, &selection.presets, &runtime)?;
                 mambo::run(&timer, &selection.presets, &runtime)?;
             }
-            BenchSet::Device => device::run(&timer, arguments.device.as_deref(), &runtime)?,
+            BenchSet::Device => {
+                device::run(&timer, arguments.device.as_deref(), &selection.presets, &runtime)?;
+            }
             BenchSet::Matrix => {
                 matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
                 encrypted_matrix::run(&timer, &selection.presets, &runtime, arguments.long)?;
@@ -177,6 +179,7 @@ fn select(arguments: &Arguments, quick: bool) -> Result<Selection, Failure> {
         let owners = [
             (BenchSet::Keyswitch, keyswitch::PRESETS.contains(preset)),
             (BenchSet::Dpad, dpad.contains(preset)),
+            (BenchSet::Device, device::TABLE.contains(preset)),
             (BenchSet::Bootstrap, bootstrap::PRESETS.contains(preset)),
             (BenchSet::Packing, packing::PRESETS.contains(preset)),
             (BenchSet::Hermes, hermes::PRESETS.contains(preset)),

@@ -696,7 +696,7 @@ mod on_linux {
         }
         let folder = tempfile::tempdir().unwrap();
         let mut wrong = 0;
-        for isa in Isa::available().into_iter().filter(|isa| *isa <= Isa::Avx2) {
+        let under_valgrind = &|isa: Isa| {
             let log = folder.path().join(isa.name());
             let output = Command::new("valgrind")
                 .args(["--error-limit=no", "--num-callers=24", "--undef-value-errors=yes"])
@@ -705,6 +705,15 @@ mod on_linux {
                 .env(WITHIN, isa.name())
                 .output()
                 .unwrap();
+            (isa, log, output)
+        };
+        // Valgrind runs a program on one processor.
+        let runs: Vec<_> = std::thread::scope(|scope| {
+            let sets = Isa::available().into_iter().filter(|isa| *isa <= Isa::Avx2);
+            let running: Vec<_> = sets.map(|isa| scope.spawn(move || under_valgrind(isa))).collect();
+            running.into_iter().map(|run| run.join().unwrap()).collect()
+        });
+        for (isa, log, output) in runs {
             let (told, log) = (
                 String::from_utf8_lossy(&output.stdout).into_owned(),
                 std::fs::read_to_string(&log).unwrap(),
