@@ -16,7 +16,7 @@ use clathrate_lattice::switch::{
 };
 use clathrate_lattice::{Basis, Chain, Gadget, Level, Ring, SecretDistribution, Switcher};
 
-use super::key_switching::{KeyModulus, KeySwitching, KeySwitchings};
+use super::key_switching::{KeyModulus, KeySwitching, KeySwitchings, RAISE_STEP_BITS};
 use super::presets;
 use super::primes::{self, Primes};
 use super::runtime::DEFAULT_TABLE_BYTES;
@@ -42,11 +42,6 @@ pub struct Temporary {
     /// level, products use a direct key with the few digits of the widened chain and need no rank-down.
     pub direct_level: Option<Level>,
 }
-
-/// Minimum bits of the step of a raise key: two primes of the usual sizes. The diagonals in the key are
-/// rounded at about this precision, so that the other maps from coefficients to slots can use all bits of
-/// their steps.
-pub(super) const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The data that the members of a family share.
 pub(super) struct Family {

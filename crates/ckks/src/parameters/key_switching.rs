@@ -6,8 +6,12 @@ use std::collections::BTreeMap;
 use clathrate_lattice::{Level, Switcher};
 
 use super::Params;
-use super::family::RAISE_STEP_BITS;
 use crate::error::CkksError;
+
+/// Minimum bits of the step of a raise key: two primes of the usual sizes. The diagonals in the key are
+/// rounded at about this precision, so that the other maps from coefficients to slots can use all bits of
+/// their steps.
+pub(super) const RAISE_STEP_BITS: f64 = 60.0;
 
 /// The modulus of a switching key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
