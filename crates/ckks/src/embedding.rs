@@ -21,12 +21,13 @@ use std::f64::consts::PI;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
+use clathrate_lattice::rounding::Rounding;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
 use fixed::Roots;
-pub(crate) use fixed::{Integers, quotient, rounded_126, scaled_integers, short_integers};
-pub(crate) use rounding::{Rounding, encoding_errors, is_fine, mask_error};
+pub(crate) use fixed::{Integers, scaled_integers, short_integers};
+pub(crate) use rounding::{encoding_errors, is_fine, mask_error};
 
 /// Bound on the root mean square of a slot's error by a double-precision transform, relative to that of the
 /// slots, for up to `2^16` slots. A test measures it.

@@ -36,6 +36,7 @@ pub mod raise;
 pub mod rank;
 pub mod ring;
 mod rotated_sums;
+pub mod rounding;
 pub mod row_products;
 pub mod sample_batch;
 pub mod sampling;

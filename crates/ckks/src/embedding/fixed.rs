@@ -15,11 +15,11 @@
 //!
 //! Neither branches nor addresses depend on the numbers.
 
+use clathrate_lattice::rounding::{Dither, GROUP, Rounding, nearest_126, quotient, rounded_62};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::Complex64;
-use super::rounding::{Dither, GROUP, Rounding};
 
 /// A complex number in fixed point. Range: magnitudes up to `2^125` units.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -84,53 +84,6 @@ impl Fixed {
     }
 }
 
-/// Adding this number to a double of at most half its magnitude puts the nearest integer (ties to even) in
-/// the last bits, because doubles of this size are integers. Processors without a vector rounding instruction
-/// have vector additions.
-const ROUNDER: f64 = (3u64 << 51) as f64;
-
-/// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^51`.
-#[inline]
-fn nearest_51(x: f64) -> i64 {
-    (x + ROUNDER).to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed()
-}
-
-/// `x` as `piece 2^bits + rest` with `|rest| <= 2^(bits - 1)`, both exact. Range: `|x| <= 2^(51 + bits)`.
-#[inline]
-fn cut(x: f64, bits: i32) -> (i64, f64) {
-    let (unit, inverse) = (2f64.powi(bits), 2f64.powi(-bits));
-    let piece = x * inverse + ROUNDER;
-    (piece.to_bits().wrapping_sub(ROUNDER.to_bits()).cast_signed(), x - (piece - ROUNDER) * unit)
-}
-
-/// `x` rounded at random to a neighbouring integer; `x` if it is an integer. Range: `|x| <= 2^62`.
-#[inline]
-fn rounded_62(x: f64, dither: Dither) -> i64 {
-    let (high, low) = cut(x, 32);
-    (high << 32) + nearest_51(low + dither.to_add())
-}
-
-/// `x` rounded at random to a neighbouring integer; `x` if it is an integer. Range: `|x| <= 2^126`.
-#[inline]
-pub(crate) fn rounded_126(x: f64, dither: Dither) -> i128 {
-    integer_126(x, dither.to_add())
-}
-
-/// The integer nearest to `x`, to even at ties. Range: `|x| <= 2^126`.
-#[inline]
-fn nearest_126(x: f64) -> i128 {
-    integer_126(x, 0.0)
-}
-
-/// The integer nearest to `x + added`, for `added` below 1/2.
-#[inline]
-fn integer_126(x: f64, added: f64) -> i128 {
-    // Cut so that the remainder has enough bits for `added`.
-    let (high, rest) = cut(x, 82);
-    let (middle, low) = cut(rest, 31);
-    (i128::from(high) << 82) + (i128::from(middle) << 31) + i128::from(nearest_51(low + added))
-}
-
 /// The exponent `e` of a positive double with `2^(e - 1) <= x < 2^e`, and `x / 2^e` in units of `2^-126`,
 /// which is exact.
 fn parts(x: f64) -> (i32, i128) {
@@ -158,16 +111,6 @@ impl From<Vec<BigInt>> for Integers {
         // At most `INTEGER_BITS` bits remain.
         Self { words: integers.iter().map(|value| (value >> shift).to_i128().unwrap_or(0)).collect(), shift }
     }
-}
-
-/// The double nearest to `word * 2^exponent / scale`, with an error of little more than half a unit in the
-/// last place.
-pub(crate) fn quotient(word: i128, exponent: i32, scale: f64) -> f64 {
-    let high = word as f64;
-    let low = (word - high as i128) as f64;
-    let quotient = high / scale;
-    let rest = (-quotient).mul_add(scale, high) + low;
-    (quotient + rest / scale) * f64::from(exponent).exp2()
 }
 
 /// The conversion of numbers to words, and of words to integers at a scale.
@@ -369,46 +312,6 @@ fn powers(order: usize, count: usize) -> Vec<Fixed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nearest_integers_are_those_of_rounding_to_even() {
-        let edges = [
-            0.0,
-            0.5,
-            1.5,
-            2.5,
-            -0.5,
-            -1.5,
-            -2.5,
-            0.499_999_999_999_999_94,
-            -0.0,
-            1e15 + 0.5,
-            (1u64 << 51) as f64 - 0.25,
-        ];
-        let mut random = 0x9e37_79b9_7f4a_7c15u64;
-        let many = (0..20_000).map(|i| {
-            random = random.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-            let mantissa = (random >> 11) as f64 * if random & 1 == 0 { 1.0 } else { -1.0 };
-            // Magnitudes of 2^-10 to 2^126, halves included.
-            mantissa * 2f64.powi(i % 137 - 63)
-        });
-        for x in edges.into_iter().chain(many) {
-            let expected = x.round_ties_even();
-            assert_eq!(nearest_126(x), expected as i128, "{x:e}");
-            // Random rounding gives a neighbouring integer, or the number itself if it is one.
-            for dither in Rounding::of(x.to_bits()).dithers().take(8) {
-                let rounded = rounded_126(x, dither);
-                assert!(x.floor() as i128 <= rounded && rounded <= x.ceil() as i128, "{x:e}: {rounded}");
-                if x.abs() <= 2f64.powi(62) {
-                    let rounded = i128::from(rounded_62(x, dither));
-                    assert!(x.floor() as i128 <= rounded && rounded <= x.ceil() as i128, "{x:e}: {rounded}");
-                }
-            }
-            if x.abs() <= 2f64.powi(51) {
-                assert_eq!(nearest_51(x), expected as i64, "{x:e}");
-            }
-        }
-    }
 
     #[test]
     fn products_and_halves_are_rounded_to_the_nearest() {

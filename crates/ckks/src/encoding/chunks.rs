@@ -1,5 +1,6 @@
 //! Converts between the numbers of an array and the coefficients of its polynomials, by the array's layout.
 
+use clathrate_lattice::rounding::Rounding;
 use clathrate_lattice::{Coeff, Eval, Level, Poly};
 use rustfft::num_complex::Complex64;
 
@@ -7,7 +8,7 @@ use super::decode::centred_integers;
 use super::encode::{encode_coefficients_below, encode_slots};
 use super::values::{Values, ValuesRef};
 use crate::arrays::{Encoding, Layout};
-use crate::embedding::{Rounding, doubles_suffice};
+use crate::embedding::doubles_suffice;
 use crate::error::CkksError;
 use crate::parameters::Params;
 

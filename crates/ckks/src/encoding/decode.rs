@@ -10,13 +10,14 @@
 use std::borrow::Cow;
 
 use clathrate_arith::Modulus;
+use clathrate_lattice::rounding::quotient;
 use clathrate_lattice::{Basis, Coeff, Level, Poly};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
 
 use super::encode::{GUARD_BITS, SIGN_BITS};
 use super::values::largest_magnitude;
-use crate::embedding::{Integers, quotient};
+use crate::embedding::Integers;
 use crate::error::CkksError;
 use crate::parameters::Params;
 

@@ -9,14 +9,13 @@
 //! Functions that branch on numbers, to refuse them or because there is no bound, are never inlined, so that
 //! the constant-time test finds their names.
 
+use clathrate_lattice::rounding::Rounding;
 use clathrate_lattice::{Basis, Coeff, Eval, Level, Poly, Ring};
 use rustfft::num_complex::Complex64;
 
 use super::values::{ValuesRef, largest_magnitude};
 use crate::arrays::Layout;
-use crate::embedding::{
-    Encoder, Rounding, doubles_suffice, encoding_errors, scaled_integers, short_integers,
-};
+use crate::embedding::{Encoder, doubles_suffice, encoding_errors, scaled_integers, short_integers};
 use crate::error::CkksError;
 use crate::parameters::Params;
 

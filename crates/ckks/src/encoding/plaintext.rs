@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
+use clathrate_lattice::rounding::Rounding;
 use clathrate_lattice::{Eval, Level, Poly};
 
 use super::chunks::encode_polynomial;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
-use crate::embedding::{Rounding, encoding_errors, is_fine, mask_error};
+use crate::embedding::{encoding_errors, is_fine, mask_error};
 use crate::error::CkksError;
 use crate::parameters::Params;
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Borrow;
 
+use clathrate_lattice::rounding::Rounding;
 use clathrate_lattice::{Basis, Bundle, Eval, Level, Poly, SecretRng};
 
 use super::options::EncryptOptions;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate, Layout};
-use crate::embedding::Rounding;
 use crate::encoding::chunks::encode_polynomial;
 use crate::encoding::encode::deciding_magnitude;
 use crate::encoding::values::{ValuesRef, check_values};

@@ -9,6 +9,7 @@ use clathrate_arith::Modulus;
 use clathrate_arith::process::ProcessMark;
 use clathrate_arith::text::counted;
 use clathrate_lattice::counted::{mask_times_secret, reduced};
+use clathrate_lattice::rounding::{Rounding, quotient, rounded_126};
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Level, MaskSeed, SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
@@ -20,7 +21,6 @@ use super::wire::{
 };
 use crate::arrays::memory::check_free;
 use crate::arrays::{Order, SecretName};
-use crate::embedding::{Rounding, quotient, rounded_126};
 use crate::error::CkksError;
 use crate::file::{FileError, OutputFile, Replaced};
 use crate::keys::SecretKey;

@@ -15,6 +15,7 @@ mod noise;
 mod packing;
 mod planner;
 mod raise;
+mod rounding;
 mod sampling_masks;
 mod sampling_secrets;
 mod security_estimates;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use clathrate_lattice::rounding::Rounding;
 use rustfft::num_complex::Complex64;
 
 use super::node::{Node, Product};
@@ -9,7 +10,6 @@ use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Estimate, Layout};
-use crate::embedding::Rounding;
 use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
