@@ -85,3 +85,27 @@ pub fn memory() -> Option<Memory> {
     }
     Some(Memory { total_bytes, free_bytes })
 }
+
+/// Why an operation must not start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shortage {
+    /// So many bytes are free, fewer than the operation takes.
+    Free(u64),
+    /// The variable [`MEMORY_LIMIT`] has this text, which is not an integer.
+    Limit(String),
+}
+
+/// Refuses an operation that takes more memory than is free. Refuses nothing where the operating system does
+/// not report the free memory.
+///
+/// # Errors
+/// [`Shortage`].
+pub fn check_free(needed: u64) -> Result<(), Shortage> {
+    if let Some(Err(value)) = limit_in(MEMORY_LIMIT) {
+        return Err(Shortage::Limit(value));
+    }
+    match memory() {
+        Some(memory) if memory.free_bytes < needed => Err(Shortage::Free(memory.free_bytes)),
+        _ => Ok(()),
+    }
+}

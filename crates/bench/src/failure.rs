@@ -3,6 +3,7 @@
 use std::io;
 
 use clathrate_ckks::CkksError;
+use clathrate_ckks::light::SampleError;
 use clathrate_lattice::LatticeError;
 use thiserror::Error;
 
@@ -31,6 +32,12 @@ pub enum Failure {
 impl From<LatticeError> for Failure {
     fn from(source: LatticeError) -> Self {
         Self::Core(source.into())
+    }
+}
+
+impl From<SampleError> for Failure {
+    fn from(error: SampleError) -> Self {
+        Self::Core(error.into())
     }
 }
 

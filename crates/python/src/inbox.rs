@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_ckks::light::{Batch, Inbox, MOST_WAITING};
+use clathrate_service::{Batch, Inbox, MOST_WAITING};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

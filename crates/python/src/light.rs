@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver, load_client, save_client};
 use clathrate_ckks::{CkksError, SecretName};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -77,7 +77,7 @@ impl PyLightClient {
         let level = level.map_or(Ok(0), |level| level.count(py, "`level`"))?;
         let level = clathrate_lattice::Level(level);
         let device = device.map(|device| device.secret_number(py, "`device`")).transpose()?;
-        let secret = device.map_or(SecretName::Main, SecretName::Device);
+        let secret = SecretName::of_device(device);
         let options =
             LightOptions { degree, level, precision_bits: precision, secret, ..LightOptions::default() };
         let client = detached(py, || key.light_client(&options))?;
@@ -91,12 +91,17 @@ impl PyLightClient {
 
     #[getter]
     fn device(&self) -> Option<u64> {
-        self.with(|client| if let SecretName::Device(number) = client.secret() { Some(number) } else { None })
+        self.with(|client| client.device())
     }
 
     fn precompute(&self, py: Python<'_>, samples: Whole) -> PyResult<usize> {
         let samples = samples.count(py, "`samples`")?;
-        detached(py, || self.with(|client| client.precompute(samples).map(|()| client.precomputed())))
+        detached(py, || {
+            self.with(|client| {
+                client.precompute(samples)?;
+                Ok(client.precomputed())
+            })
+        })
     }
 
     #[getter]
@@ -133,15 +138,15 @@ impl PyLightClient {
         let translate = |error: CkksError| raise(py, error.in_shape(&array.shape));
         let message = computing_with(py, translate, |_| {
             self.with(|client| match counter {
-                Some(counter) => client.encrypt_at(counter, values),
-                None => client.encrypt(values),
+                Some(counter) => Ok(client.encrypt_at(counter, values)?),
+                None => Ok(client.encrypt(values)?),
             })
         })?;
         Ok(PyBytes::new(py, &message))
     }
 
     fn decrypt<'py>(&self, py: Python<'py>, reply: &[u8]) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let numbers = detached(py, || self.with(|client| client.decrypt(reply)))?;
+        let numbers = detached(py, || self.with(|client| Ok(client.decrypt(reply)?)))?;
         Ok(PyArray1::from_vec(py, numbers))
     }
 
@@ -151,18 +156,18 @@ impl PyLightClient {
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
-        let client = LightClient::from_bytes(state).map_err(|error| raise(py, error))?;
+        let client = LightClient::from_bytes(state).map_err(|error| raise(py, error.into()))?;
         let security_bits = client.security_bits();
         Ok(Self { client: Mutex::new(client), security_bits })
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
-        detached(py, || self.with(|client| client.save_as(&path, replaced(overwrite))))
+        detached(py, || self.with(|client| save_client(client, &path, replaced(overwrite))))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath) -> PyResult<Self> {
-        let client = detached(py, || LightClient::load(&path))?;
+        let client = detached(py, || load_client(&path))?;
         let security_bits = client.security_bits();
         Ok(Self { client: Mutex::new(client), security_bits })
     }

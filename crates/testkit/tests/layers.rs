@@ -13,7 +13,7 @@ struct Layers {
     order: &'static [&'static str],
 }
 
-const CRATES: [Layers; 4] = [
+const CRATES: [Layers; 6] = [
     Layers {
         name: "arith",
         order: &[
@@ -83,6 +83,8 @@ const CRATES: [Layers; 4] = [
             "security",
         ],
     },
+    Layers { name: "samples", order: &["tag", "error", "wire", "key", "client"] },
+    Layers { name: "service", order: &["queue", "inbox"] },
     Layers {
         name: "ckks",
         order: &[
@@ -111,13 +113,15 @@ const CRATES: [Layers; 4] = [
 ];
 
 /// What each crate may depend on, of ours.
-const CRATE_DEPENDENCIES: [(&str, &[&str]); 8] = [
+const CRATE_DEPENDENCIES: [(&str, &[&str]); 10] = [
     ("arith", &[]),
     ("cuda", &["arith"]),
     ("lattice", &["arith"]),
-    ("ckks", &["arith", "cuda", "lattice"]),
-    ("cli", &["arith", "lattice", "ckks"]),
-    ("python", &["arith", "lattice", "ckks", "cli"]),
+    ("samples", &["arith", "lattice"]),
+    ("ckks", &["arith", "cuda", "lattice", "samples"]),
+    ("service", &["arith", "lattice", "samples", "ckks"]),
+    ("cli", &["arith", "lattice", "ckks", "service"]),
+    ("python", &["arith", "lattice", "ckks", "service", "cli"]),
     ("bench", &["arith", "lattice", "ckks"]),
     ("testkit", &["arith", "cuda"]),
 ];
@@ -465,7 +469,7 @@ fn modules_import_only_from_below() {
 #[test]
 fn files_of_one_folder_import_in_one_direction() {
     let mut faults = Vec::new();
-    for crate_name in ["arith", "cuda", "lattice", "ckks", "cli", "python", "bench"] {
+    for crate_name in ["arith", "cuda", "lattice", "samples", "ckks", "service", "cli", "python", "bench"] {
         let graph = Graph::of(&crates_folder().join(crate_name).join("src"));
         assert!(graph.edges.values().any(|targets| !targets.is_empty()), "{crate_name}: imports are seen");
         for folder in graph.folders() {
@@ -509,6 +513,17 @@ fn crates_depend_only_on_those_below() {
             let dependency =
                 line.trim_start_matches("clathrate-").split(['.', ' ', '=']).next().expect("a name");
             assert!(allowed.contains(&dependency), "{name} must not depend on {dependency}");
+        }
+    }
+}
+
+#[test]
+fn light_clients_have_no_files_locks_or_threads() {
+    // They are compiled for machines that have none.
+    for file in rust_files(&crates_folder().join("samples/src")) {
+        let used = tokens(&fs::read_to_string(&file).expect("readable"));
+        for word in ["fs", "io", "net", "env", "thread", "sync", "Mutex", "OnceLock"] {
+            assert!(used.iter().all(|token| token != word), "{} uses {word}", file.display());
         }
     }
 }

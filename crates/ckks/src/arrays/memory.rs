@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clathrate_arith::machine::{self, MEMORY_LIMIT};
+use clathrate_arith::machine::{self, Shortage};
 
 use crate::error::CkksError;
 
@@ -72,14 +72,11 @@ pub(crate) fn check_free(
     needed: usize,
     remedy: &'static str,
 ) -> Result<(), CkksError> {
-    if let Some(Err(value)) = machine::limit_in(MEMORY_LIMIT) {
-        return Err(CkksError::no_bytes("the environment variable CLATHRATE_MEMORY_LIMIT", value));
-    }
     let needed = needed as u64;
-    match machine::memory() {
-        Some(memory) if memory.free_bytes < needed => {
-            Err(CkksError::NotEnoughMemory { operation, needed, free: memory.free_bytes, remedy })
+    machine::check_free(needed).map_err(|shortage| match shortage {
+        Shortage::Limit(value) => {
+            CkksError::no_bytes("the environment variable CLATHRATE_MEMORY_LIMIT", value)
         }
-        _ => Ok(()),
-    }
+        Shortage::Free(free) => CkksError::NotEnoughMemory { operation, needed, free, remedy },
+    })
 }

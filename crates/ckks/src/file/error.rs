@@ -207,7 +207,9 @@ impl From<Cancelled> for FileError {
 }
 
 impl FileError {
-    pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+    /// The error of the operating system at `path`, while something was done: `action`, such as "read".
+    #[must_use]
+    pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         if source.get_ref().is_some_and(|inner| inner.is::<Cancelled>()) {
             return Self::Cancelled;
         }

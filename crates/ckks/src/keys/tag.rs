@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use zeroize::{Zeroize, Zeroizing};
+use clathrate_samples::tag::{TAG_BYTES, finished, tag_of};
 
 use super::secret::SecretKey;
 use crate::error::CkksError;
@@ -17,9 +17,6 @@ use crate::file::FileError;
 
 /// Domain-separation string of the keys of tags.
 const DOMAIN: &str = "clathrate tags of an owner's files v1";
-
-/// Bytes of a tag.
-pub const TAG_BYTES: usize = 16;
 
 impl SecretKey {
     /// The tag of a file under a name of the caller's choice, such as its path and date. Whoever stores the
@@ -55,29 +52,4 @@ impl SecretKey {
         let tag = File::open(path).and_then(|file| self.tag(name, file));
         Ok(tag.map_err(|error| FileError::io(path, "read", error))?)
     }
-}
-
-/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they
-/// differ.
-#[must_use]
-pub(crate) fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
-    let difference = own.iter().zip(other).fold(0, |difference, (own, other)| difference | (own ^ other));
-    other.len() == TAG_BYTES && std::hint::black_box(difference) == 0
-}
-
-/// The first bytes of the hash.
-pub(crate) fn tag_of(hasher: blake3::Hasher) -> [u8; TAG_BYTES] {
-    let whole = finished(hasher);
-    let mut tag = [0; TAG_BYTES];
-    tag.copy_from_slice(&whole[..TAG_BYTES]);
-    tag
-}
-
-/// The hash, with what made it overwritten.
-pub(crate) fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
-    let mut hash = hasher.finalize();
-    let bytes = Zeroizing::new(*hash.as_bytes());
-    hash.zeroize();
-    hasher.zeroize();
-    bytes
 }

@@ -13,19 +13,17 @@
 
 use std::fmt;
 
+use clathrate_samples::tag::finished;
+use clathrate_samples::wire::Writer;
+use clathrate_samples::{ClientKey, Terms};
 use zeroize::Zeroizing;
 
-use super::wire::{Terms, Writer, unreadable};
-use crate::error::CkksError;
 use crate::key_id::KeyId;
 use crate::keys::SecretKey;
-use crate::keys::tag::{finished, same_tag, tag_of};
 use crate::parameters::Params;
 
 /// Domain-separation string of authentication keys.
 const DOMAIN: &str = "clathrate light client authentication v1";
-
-pub(super) use crate::keys::tag::TAG_BYTES;
 
 /// Given by the owner to a server, next to evaluation keys, to authenticate the owner's light clients. It
 /// decrypts nothing, but whoever has it can send numbers in the name of every client, and replies to every
@@ -92,61 +90,6 @@ impl AuthenticationKey {
         let mut writer = Writer::default();
         terms.write_fixed(&mut writer);
         hasher.update(&writer.0);
-        ClientKey(finished(hasher))
+        ClientKey::new(finished(hasher))
     }
-}
-
-/// The key of one client.
-#[derive(Clone)]
-pub(super) struct ClientKey(pub Zeroizing<[u8; 32]>);
-
-impl fmt::Debug for ClientKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientKey(redacted)")
-    }
-}
-
-impl ClientKey {
-    /// Appends the tag. `context` is covered by the tag but not sent; empty for bytes that begin with a
-    /// magic.
-    pub(super) fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
-        let tag = self.tag(context, bytes);
-        bytes.extend_from_slice(&tag);
-    }
-
-    /// The bytes without their tag.
-    ///
-    /// # Errors
-    /// [`CkksError::OutOfRange`] for a tag of another key.
-    pub(super) fn open<'b>(
-        &self,
-        context: &[u8],
-        bytes: &'b [u8],
-        what: &'static str,
-    ) -> Result<&'b [u8], CkksError> {
-        let (content, tag) = split(bytes, what)?;
-        if same_tag(&self.tag(context, content), tag) { Ok(content) } else { Err(unauthenticated(what)) }
-    }
-
-    fn tag(&self, context: &[u8], bytes: &[u8]) -> [u8; TAG_BYTES] {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(context);
-        hasher.update(bytes);
-        tag_of(hasher)
-    }
-}
-
-/// Splits off the tag at the end of `bytes`.
-pub(super) fn split<'b>(bytes: &'b [u8], what: &'static str) -> Result<(&'b [u8], &'b [u8]), CkksError> {
-    let length = bytes.len().checked_sub(TAG_BYTES);
-    length.map(|length| bytes.split_at(length)).ok_or_else(|| {
-        let value = format!("{} bytes where at least {TAG_BYTES} are needed", bytes.len());
-        unreadable(what, value, "the bytes are cut off: send them again")
-    })
-}
-
-/// The error for bytes with a wrong tag.
-pub(super) fn unauthenticated(what: &'static str) -> CkksError {
-    let remedy = "it was changed or cut off on the way, or somebody else made it: send it again as it was made, and use the authentication key of the client's owner";
-    unreadable(what, "not authenticated".to_owned(), remedy)
 }

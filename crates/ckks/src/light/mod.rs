@@ -18,14 +18,11 @@
 //! Source: [hermes, sec. 5.4], the client's part; differs: truncated bodies, samples of any degree.
 
 mod authentication;
-mod client;
-mod inbox;
-mod queue;
+mod error;
+mod owner;
 mod receiver;
-mod wire;
 
 pub use authentication::AuthenticationKey;
-pub use client::{LightClient, LightOptions};
-pub use inbox::{Batch, Inbox, MOST_WAITING, TOO_MANY_WAITING};
-pub use receiver::Receiver;
-pub use wire::ClientId;
+pub use clathrate_samples::{ClientId, LightClient, SampleError};
+pub use owner::{LightOptions, load_client, save_client};
+pub use receiver::{Kind, Opened, Receiver};

@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level, PolyRef, Rank};
-
-use super::authentication::{AuthenticationKey, ClientKey, split};
-use super::wire::{
-    INTRODUCTION, REPLY, Reader, Serial, Terms, VERSION, Writer, pack, unpack, unreadable, write_secret,
+use clathrate_samples::key::split;
+use clathrate_samples::wire::{
+    INTRODUCTION, REPLY, Reader, Serial, VERSION, Writer, pack, unpack, unreadable, write_device,
 };
+use clathrate_samples::{ClientKey, Terms};
+
+use super::authentication::AuthenticationKey;
 use crate::arrays::memory::check_free;
 use crate::arrays::places::Place;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, SecretName};
@@ -21,11 +23,16 @@ const MESSAGE: &str = "a message of a light client";
 
 /// The properties that samples of one array have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
-    pub secret: SecretName,
+pub struct Kind {
+    /// The number of the device whose secret encrypts; `None` for the main secret.
+    pub device: Option<u64>,
+    /// Degree and rank.
     pub shape: ModuleShape,
+    /// The level.
     pub level: usize,
+    /// The bits of the scale, so that kinds can be compared.
     pub scale_bits: u64,
+    /// Whether the numbers are in bit-reversed order.
     pub reversed: bool,
 }
 
@@ -39,7 +46,7 @@ pub struct Receiver {
 
 /// An authenticated message.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Opened<'m> {
+pub struct Opened<'m> {
     /// The counter of the first sample.
     pub counter: u64,
     /// Number of samples.
@@ -61,12 +68,14 @@ impl Receiver {
         let terms = Terms::read(&mut reader)?;
         reader.end()?;
         // Authenticates before anything is computed, such as tables of the stated degree.
-        key.key_id().check_same(terms.key_id, "a light client")?;
+        key.key_id().check_same(KeyId(terms.key_id), "a light client")?;
         let key = key.of_client(&terms);
         key.open(&[], introduction, WHAT)?;
         if terms.digest != *params.root()?.digest() {
             let value = format!("parameters of degree {} and rank {}", terms.degree, terms.rank);
-            return Err(unreadable(WHAT, value, "the client was made for other parameters: take those"));
+            return Err(
+                unreadable(WHAT, value, "the client was made for other parameters: take those").into()
+            );
         }
         params.check_level(Level(terms.level))?;
         let (ring, basis) = (params.chain().ring(), params.chain().basis(Level(terms.level)));
@@ -77,13 +86,14 @@ impl Receiver {
                 WHAT,
                 "other primes".to_owned(),
                 "the bytes are damaged: send them again",
-            ));
+            )
+            .into());
         }
         params.check_scale(terms.scale, Level(terms.level))?;
         let shape = ModuleShape { degree: terms.degree, rank: terms.rank };
         if shape.dimension() > params.root_shape().dimension() {
             let value = format!("samples of dimension {}", shape.dimension());
-            return Err(unreadable(WHAT, value, "the bytes are damaged: send them again"));
+            return Err(unreadable(WHAT, value, "the bytes are damaged: send them again").into());
         }
         let params = params.for_samples(shape)?;
         params.check_level(Level(terms.level))?;
@@ -193,7 +203,7 @@ impl Receiver {
     /// The id of the owner's key.
     #[must_use]
     pub fn key_id(&self) -> KeyId {
-        self.terms.key_id
+        KeyId(self.terms.key_id)
     }
 
     /// Refuses samples that need more memory than is free.
@@ -211,12 +221,12 @@ impl Receiver {
     /// # Errors
     /// [`CkksError::OutOfRange`] for bytes that are not a message, belong to another introduction, or were
     /// not made by the client.
-    pub(super) fn opened<'m>(&self, message: &'m [u8]) -> Result<Opened<'m>, CkksError> {
+    pub fn opened<'m>(&self, message: &'m [u8]) -> Result<Opened<'m>, CkksError> {
         let (degree, bits, modulus) = (self.terms.degree, self.terms.sent_bits(), self.terms.modulus());
         if (Reader { bytes: message, what: MESSAGE }).array::<4>()? != self.terms.prefix() {
             let remedy =
                 "it belongs to another introduction: a client that was made again introduces itself again";
-            return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy));
+            return Err(unreadable(MESSAGE, "another seed".to_owned(), remedy).into());
         }
         let mut reader =
             Reader { bytes: self.key.open(&self.terms.message_context(), message, MESSAGE)?, what: MESSAGE };
@@ -229,14 +239,15 @@ impl Receiver {
         let count = numbers / degree;
         if !whole || counter.checked_add(count as u64).is_none() {
             let value = format!("{} bytes for numbers of {bits} bits, {degree} in a sample", bodies.len());
-            return Err(unreadable(MESSAGE, value, "make the message with a client of this release"));
+            return Err(unreadable(MESSAGE, value, "make the message with a client of this release").into());
         }
         if (0..numbers).any(|index| unpack(bodies, index, bits) << self.terms.dropped >= modulus) {
             return Err(unreadable(
                 MESSAGE,
                 "a body beyond the modulus".to_owned(),
                 "make the message with a client of this release",
-            ));
+            )
+            .into());
         }
         Ok(Opened { counter, count, bodies })
     }
@@ -256,12 +267,14 @@ impl Receiver {
     }
 
     /// The first bytes of the client's messages.
-    pub(super) fn prefix(&self) -> [u8; 4] {
+    #[must_use]
+    pub fn prefix(&self) -> [u8; 4] {
         self.terms.prefix()
     }
 
     /// The number that the owner drew for the client.
-    pub(super) fn serial(&self) -> Serial {
+    #[must_use]
+    pub fn serial(&self) -> Serial {
         self.terms.serial
     }
 
@@ -271,14 +284,15 @@ impl Receiver {
     }
 
     /// The properties that samples of one array have in common.
-    pub(super) fn kind(&self) -> Kind {
-        let Terms { secret, degree, rank, level, scale, reversed, .. } = self.terms;
-        Kind { secret, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        let Terms { device, degree, rank, level, scale, reversed, .. } = self.terms;
+        Kind { device, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
     /// Samples of clients of one kind as an array: for each sample its counter, the bodies of its message,
     /// and its index in the message; `None` without samples.
-    pub(super) fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
+    pub fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
         let Some((first, ..)) = samples.first() else { return Ok(None) };
         first.check_memory(samples.len())?;
         let bundle = |&(receiver, counter, bodies, index): &(&Self, u64, &[u8], usize)| {
@@ -318,8 +332,8 @@ impl Receiver {
         let layout = Layout::new(&shape, Encoding::Coefficients, degree)?.with_order(order);
         Ok(Ciphertext {
             params: self.params.clone(),
-            key_id: self.terms.key_id,
-            secret: self.terms.secret,
+            key_id: KeyId(self.terms.key_id),
+            secret: SecretName::of_device(self.terms.device),
             shape,
             layout,
             level: Level(level),
@@ -353,7 +367,8 @@ impl Receiver {
 fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;
-    if !matches!(x.secret(), SecretName::Device(_)) {
+    let device = x.secret().device();
+    if device.is_none() {
         x.check_main(OPERATION)?;
     }
     if x.encoding() != Encoding::Coefficients {
@@ -378,7 +393,7 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     writer.bytes(&[VERSION]);
     writer.bytes(params.root()?.digest());
     writer.bytes(&x.key_id().0);
-    write_secret(&mut writer, x.secret());
+    write_device(&mut writer, device);
     writer.word(x.scale().to_bits());
     for word in [params.degree(), basis.len(), layout.rows * layout.columns, x.bundles().len()] {
         writer.word(word as u64);

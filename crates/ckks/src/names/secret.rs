@@ -86,6 +86,18 @@ impl SecretName {
         (name.to_string() == text).then_some(name)
     }
 
+    /// The secret of the device with this number; without one the main secret.
+    #[must_use]
+    pub fn of_device(number: Option<u64>) -> Self {
+        number.map_or(Self::Main, Self::Device)
+    }
+
+    /// The number of the device whose secret this is; `None` for all other secrets.
+    #[must_use]
+    pub fn device(self) -> Option<u64> {
+        if let Self::Device(number) = self { Some(number) } else { None }
+    }
+
     /// How many bodies a bundle under this secret has.
     #[must_use]
     pub fn bodies(self) -> usize {

@@ -7,7 +7,9 @@ use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::packing_plan::{PackingMethod, PackingOptions, PackingPlan};
 use clathrate_ckks::file::{FileError, FileReader, Replaced, Stored};
 use clathrate_ckks::keys::KeyLevel;
-use clathrate_ckks::light::{AuthenticationKey, LightClient, Receiver};
+use clathrate_ckks::light::{
+    AuthenticationKey, LightClient, Receiver, SampleError, load_client, save_client,
+};
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
 use clathrate_lattice::Level;
 
@@ -123,9 +125,9 @@ fn no_mask_is_used_twice() {
     assert_eq!(client.next_counter(), 8);
     assert!(client.encrypt_at(u64::MAX, &[3.0]).is_err(), "the last counter");
     // Numbers that are refused take no counter.
-    assert!(matches!(client.encrypt(&[f64::NAN]), Err(CkksError::NotFinite { .. })));
-    assert!(matches!(client.encrypt(&[1e9]), Err(CkksError::ValueTooLarge { .. })));
-    assert!(matches!(client.encrypt(&[]), Err(CkksError::Empty { .. })));
+    assert!(matches!(client.encrypt(&[f64::NAN]), Err(SampleError::NotFinite { .. })));
+    assert!(matches!(client.encrypt(&[1e9]), Err(SampleError::ValueTooLarge { .. })));
+    assert!(matches!(client.encrypt(&[]), Err(SampleError::Empty)));
     assert_eq!(client.next_counter(), 8);
     let x = receiver.receive(&[&later, &first], None).expect("samples in another order");
     assert_close(&decrypt(&sk, &x), &[3.0, 1.0, 2.0], 1e-6);
@@ -282,7 +284,7 @@ fn what_no_client_of_the_owner_made_is_refused() {
     let reply = first.1.reply(&samples).expect("a reply");
     assert_close(&first.0.decrypt(&reply).expect("numbers"), &data, 1e-4);
     assert_close(&again.decrypt(&reply).expect("numbers"), &data, 1e-4);
-    assert_refused!(second.0.decrypt(&reply), CkksError::OutOfRange { .. }, "not authenticated");
+    assert_refused!(second.0.decrypt(&reply), SampleError::OutOfRange { .. }, "not authenticated");
     for place in (53..reply.len()).step_by(7) {
         let mut changed = reply.clone();
         changed[place] ^= 4;
@@ -303,10 +305,10 @@ fn authentication_keys_and_states_are_private_files() {
     std::fs::set_permissions(&state, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     sk.authentication_key().save(&key).expect("stored");
     let client = sk.light_client(&light(16, Level(0), None)).expect("a client");
-    let length = client.save_as(&state, Replaced::ButSecretKeys).expect("stored");
+    let length = save_client(&client, &state, Replaced::ButSecretKeys).expect("stored");
     assert_eq!((mode(&key), mode(&state), length), (0o600, 0o600, client.to_bytes().len() as u64));
     assert_eq!(std::fs::read(&state).expect("bytes"), *client.to_bytes());
-    let mut again = LightClient::load(&state).expect("a client");
+    let mut again = load_client(&state).expect("a client");
     assert_ne!(again.introduction(), client.introduction());
     let reader = FileReader::open(&key).expect("a file");
     let read = AuthenticationKey::from_reader(&reader, &params).expect("a key");
@@ -316,13 +318,13 @@ fn authentication_keys_and_states_are_private_files() {
     // A secret key is not replaced; other files are no states.
     sk.save(&secret_key).expect("stored");
     assert!(matches!(
-        client.save_as(&secret_key, Replaced::ButSecretKeys),
+        save_client(&client, &secret_key, Replaced::ButSecretKeys),
         Err(CkksError::File(FileError::SecretKeyInTheWay { .. }))
     ));
     for path in [&secret_key, &key] {
-        assert!(matches!(LightClient::load(path), Err(CkksError::OutOfRange { .. })));
+        assert!(matches!(load_client(path), Err(CkksError::OutOfRange { .. })));
     }
-    assert!(matches!(LightClient::load(folder.path().join("none")), Err(CkksError::File(_))));
+    assert!(matches!(load_client(folder.path().join("none")), Err(CkksError::File(_))));
     assert!(format!("{read:?}").contains("redacted"));
 }
 
@@ -350,7 +352,7 @@ fn what_does_not_fit_is_refused_when_the_client_is_made() {
     let x = receiver.receive(&[&client.encrypt(&[1.0]).expect("a message")], None).expect("samples");
     assert!(matches!(
         stranger.decrypt(&receiver.reply(&x).expect("a reply")),
-        Err(CkksError::WrongSecret { .. })
+        Err(SampleError::OtherOwner { .. })
     ));
     let slots = sk.encrypt(&[1.0]).expect("slots");
     assert!(matches!(receiver.reply(&slots), Err(CkksError::Encoding { .. })));
@@ -369,7 +371,7 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
         let data = noise(2 * 64, 9);
         for (device, part) in [3u64, u64::MAX].into_iter().zip(data.chunks(64)) {
             let mut client = sk.light_client(&device_options(device, degree, top)).expect("a client");
-            assert_eq!(client.secret(), SecretName::Device(device));
+            assert_eq!(client.device(), Some(device));
             let receiver = receiver_of(&sk, &client);
             let message = client.encrypt(part).expect("a message");
             let samples = receiver.receive(&[&message], None).expect("samples");
@@ -421,24 +423,24 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             let main = receiver.reply(&array).expect("a reply");
             assert_refused!(
                 client.decrypt(&main),
-                CkksError::OutOfRange { .. },
+                SampleError::OutOfRange { .. },
                 "\"main\"",
                 &format!("device:{device}")
             );
             let stranger = sk.light_client(&device_options(device ^ 1, degree, top)).expect("a client");
             assert_refused!(
                 stranger.decrypt(&answer),
-                CkksError::OutOfRange { .. },
+                SampleError::OutOfRange { .. },
                 &format!("device:{device}")
             );
             assert_refused!(
                 sk.light_client(&light(degree, top, None)).expect("a client").decrypt(&answer),
-                CkksError::OutOfRange { .. },
+                SampleError::OutOfRange { .. },
                 "\"main\""
             );
             // A state keeps the name.
             let again = LightClient::from_bytes(&client.to_bytes()).expect("a client");
-            assert_eq!(again.secret(), to);
+            assert_eq!(SecretName::of_device(again.device()), to);
             assert_close(&again.decrypt(&answer).expect("numbers"), part, 1e-4);
             packed.push(array);
         }

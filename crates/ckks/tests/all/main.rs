@@ -21,7 +21,6 @@ mod encrypted_matrix;
 mod evaluator;
 mod examples;
 mod functions;
-mod inbox;
 mod lanes;
 mod layout;
 mod light;

@@ -24,10 +24,9 @@ use clathrate_arith::text::counted;
 use clathrate_ckks::circuits::samples::{SamplesOptions, SamplesPlan};
 use clathrate_ckks::file::OutputFile;
 use clathrate_ckks::key_id::KeyId;
-use clathrate_ckks::light::{
-    AuthenticationKey, Batch, ClientId, Inbox, MOST_WAITING, Receiver, TOO_MANY_WAITING,
-};
+use clathrate_ckks::light::{AuthenticationKey, ClientId, Receiver};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Params, Runtime, SecretName};
+use clathrate_service::{Batch, Inbox, MOST_WAITING, TOO_MANY_WAITING};
 use serde_json::{Value, json};
 
 use super::{document, warn_insecure};

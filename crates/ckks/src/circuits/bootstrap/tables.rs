@@ -63,10 +63,13 @@ pub(super) fn reduction_for(
     Ok(reduction)
 }
 
+/// The factors of one transform, which candidates for a plan share.
+type SharedMaps = Arc<[Arc<LinearTransform>]>;
+
 /// The factors of transforms that were computed so far. Candidates for a plan share them: each takes as long
 /// as the rest of a plan, and tens of megabytes.
 #[derive(Debug, Default)]
-pub(super) struct Factors(RefCell<BTreeMap<(Product, usize), Arc<[Arc<LinearTransform>]>>>);
+pub(super) struct Factors(RefCell<BTreeMap<(Product, usize), SharedMaps>>);
 
 /// What some factors of a transform multiply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +86,7 @@ enum Product {
 
 impl Factors {
     /// The factors of the transform of `slots` slots, the first one first.
-    fn of(&self, product: Product, slots: usize) -> Result<Arc<[Arc<LinearTransform>]>, CkksError> {
+    fn of(&self, product: Product, slots: usize) -> Result<SharedMaps, CkksError> {
         if let Some(known) = self.0.borrow().get(&(product, slots)) {
             return Ok(known.clone());
         }
@@ -158,7 +161,7 @@ impl Maps<'_> {
         raise_keys: &KeySwitching,
         (steps, output_scale): (usize, f64),
         unit: f64,
-    ) -> Result<(ModRaise, Arc<[Arc<LinearTransform>]>), CkksError> {
+    ) -> Result<(ModRaise, SharedMaps), CkksError> {
         let (params, input, slots) = (self.params, self.levels.slots, self.transform_slots);
         let chain = raise_keys.switcher.chain();
         let log2_step = Basis::new(chain.step(chain.max_level())).log2(chain.ring());
@@ -188,7 +191,7 @@ impl Maps<'_> {
 
     /// The raise by the lift alone, and all maps. A sum into a subring multiplies the phase by the number of
     /// terms.
-    fn plain(&self, steps: usize, unit: f64) -> Result<(ModRaise, Arc<[Arc<LinearTransform>]>), CkksError> {
+    fn plain(&self, steps: usize, unit: f64) -> Result<(ModRaise, SharedMaps), CkksError> {
         let (params, chain) = (self.params, self.params.chain());
         let maps = self.factors.of(Product::ToSlots(steps), self.transform_slots)?;
         let level = Level(self.levels.slots.0 + maps.len());

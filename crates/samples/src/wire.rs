@@ -4,45 +4,50 @@ use clathrate_arith::Modulus;
 use clathrate_arith::kernels::scalar::bit_reverse;
 use clathrate_lattice::MaskSeed;
 
-use crate::arrays::SecretName;
-use crate::error::CkksError;
-use crate::key_id::KeyId;
+use crate::error::SampleError;
 
-/// First bytes of an introduction, a reply and a stored state, and of the context of a message's tag.
-pub(super) const INTRODUCTION: [u8; 4] = *b"CLLI";
-pub(super) const REPLY: [u8; 4] = *b"CLLR";
-pub(super) const STATE: [u8; 4] = *b"CLLS";
-pub(super) const MESSAGE: [u8; 4] = *b"CLLM";
+/// The first bytes of an introduction.
+pub const INTRODUCTION: [u8; 4] = *b"CLLI";
+/// The first bytes of a reply.
+pub const REPLY: [u8; 4] = *b"CLLR";
+/// The first bytes of a stored state.
+pub const STATE: [u8; 4] = *b"CLLS";
+/// The first bytes of the context of a message's tag.
+pub const MESSAGE: [u8; 4] = *b"CLLM";
 
 /// The version of these formats.
-pub(super) const VERSION: u8 = 3;
+pub const VERSION: u8 = 3;
 
 /// Minimum of the bits per number in a message, so that the length determines the count of numbers.
-pub(super) const LEAST_BITS: u32 = 8;
+pub const LEAST_BITS: u32 = 8;
 
 /// Maximum of the bits of the modulus, so that residues compose in 128 bits.
-pub(super) const MOST_BITS: u32 = 120;
+pub const MOST_BITS: u32 = 120;
 
 /// A number that the owner draws for a client; clients made from one state share it, with different seeds.
-pub(super) type Serial = [u8; 16];
+pub type Serial = [u8; 16];
 
-/// The name of a client: [`Receiver::client_id`](super::Receiver::client_id).
+/// The name of a client: a digest of its introduction.
 pub type ClientId = [u8; 32];
 
 /// How one client encrypts.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Terms {
+pub struct Terms {
     /// Digest of the parameters at their root degree and rank.
     pub digest: [u8; 32],
-    pub key_id: KeyId,
+    /// The name of the owner's secret key.
+    pub key_id: [u8; 16],
     /// The owner's number for the client.
     pub serial: Serial,
-    /// The secret: the main one, or a device's.
-    pub secret: SecretName,
-    /// Degree of a sample, and number of polynomials of its mask.
+    /// The number of the device whose secret encrypts; `None` for the main secret.
+    pub device: Option<u64>,
+    /// Degree of a sample.
     pub degree: usize,
+    /// Number of polynomials of a sample's mask.
     pub rank: usize,
+    /// The level of the samples.
     pub level: usize,
+    /// The scale of the samples.
     pub scale: f64,
     /// Dropped bits of a body.
     pub dropped: u32,
@@ -50,37 +55,45 @@ pub(super) struct Terms {
     pub reversed: bool,
     /// The moduli of the level, each with its index in the ring.
     pub moduli: Vec<(u64, usize)>,
+    /// The seed of the masks.
     pub seed: MaskSeed,
 }
 
 /// An error about unusable bytes.
-pub(super) fn unreadable(what: &'static str, value: String, remedy: &str) -> CkksError {
-    CkksError::OutOfRange { what, value, remedy: remedy.to_owned() }
+pub fn unreadable(what: &'static str, value: String, remedy: &str) -> SampleError {
+    SampleError::OutOfRange { what, value, remedy: remedy.to_owned() }
 }
 
 /// Writes fields one after the other.
 #[derive(Default)]
-pub(super) struct Writer(pub Vec<u8>);
+pub struct Writer(pub Vec<u8>);
 
 impl Writer {
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    /// Writes bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    pub(super) fn word(&mut self, word: u64) {
+    /// Writes a word.
+    pub fn word(&mut self, word: u64) {
         self.bytes(&word.to_le_bytes());
     }
 }
 
 /// Reads fields one after the other.
-pub(super) struct Reader<'b> {
+pub struct Reader<'b> {
+    /// The bytes that are left.
     pub bytes: &'b [u8],
+    /// What the bytes are, for errors.
     pub what: &'static str,
 }
 
 impl<'b> Reader<'b> {
     /// Checks the first bytes and the version.
-    pub(super) fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, CkksError> {
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`].
+    pub fn new(bytes: &'b [u8], magic: [u8; 4], what: &'static str) -> Result<Self, SampleError> {
         let mut reader = Self { bytes, what };
         let (first, version) = (reader.array::<4>()?, reader.array::<1>()?);
         if first != magic {
@@ -96,7 +109,11 @@ impl<'b> Reader<'b> {
         Ok(reader)
     }
 
-    pub(super) fn slice(&mut self, length: usize) -> Result<&'b [u8], CkksError> {
+    /// The next bytes.
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`] where fewer are left.
+    pub fn slice(&mut self, length: usize) -> Result<&'b [u8], SampleError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             let value = format!("{} bytes where {length} are needed", self.bytes.len());
             return Err(unreadable(self.what, value, "the bytes are cut off: send them again"));
@@ -105,18 +122,29 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], CkksError> {
+    /// The next bytes, of a fixed number.
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`] where fewer are left.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], SampleError> {
         let mut array = [0; N];
         array.copy_from_slice(self.slice(N)?);
         Ok(array)
     }
 
-    pub(super) fn word(&mut self) -> Result<u64, CkksError> {
+    /// The next word.
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`] where fewer bytes are left.
+    pub fn word(&mut self) -> Result<u64, SampleError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A word below `limit`.
-    pub(super) fn number(&mut self, limit: u64, field: &str) -> Result<usize, CkksError> {
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`] for a larger one.
+    pub fn number(&mut self, limit: u64, field: &str) -> Result<usize, SampleError> {
         let word = self.word()?;
         if word < limit {
             return Ok(word as usize);
@@ -125,7 +153,10 @@ impl<'b> Reader<'b> {
     }
 
     /// Refuses further bytes.
-    pub(super) fn end(self) -> Result<(), CkksError> {
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`].
+    pub fn end(self) -> Result<(), SampleError> {
         if self.bytes.is_empty() {
             return Ok(());
         }
@@ -137,17 +168,20 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Writes the name of a secret: 0 and a word for the main secret, 1 and its number for a device's.
-pub(super) fn write_secret(writer: &mut Writer, secret: SecretName) {
-    let (kind, number) = if let SecretName::Device(number) = secret { (1, number) } else { (0, 0) };
-    writer.bytes(&[kind]);
-    writer.word(number);
+/// Writes whose secret it is: 0 and a word for the main secret, 1 and its number for a device's.
+pub fn write_device(writer: &mut Writer, device: Option<u64>) {
+    writer.bytes(&[u8::from(device.is_some())]);
+    writer.word(device.unwrap_or(0));
 }
 
-pub(super) fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksError> {
+/// Reads what [`write_device`] wrote.
+///
+/// # Errors
+/// [`SampleError::OutOfRange`].
+pub fn read_device(reader: &mut Reader<'_>) -> Result<Option<u64>, SampleError> {
     match (reader.array::<1>()?, reader.word()?) {
-        ([0], 0) => Ok(SecretName::Main),
-        ([1], number) => Ok(SecretName::Device(number)),
+        ([0], 0) => Ok(None),
+        ([1], number) => Ok(Some(number)),
         ([kind], _) => Err(unreadable(
             reader.what,
             format!("a secret of kind {kind}"),
@@ -156,18 +190,25 @@ pub(super) fn read_secret(reader: &mut Reader<'_>) -> Result<SecretName, CkksErr
     }
 }
 
+/// The name of the secret.
+#[must_use]
+pub fn secret_name(device: Option<u64>) -> String {
+    device.map_or_else(|| "main".to_owned(), |number| format!("device:{number}"))
+}
+
 impl Terms {
-    pub(super) fn write(&self, writer: &mut Writer) {
+    /// Writes all terms.
+    pub fn write(&self, writer: &mut Writer) {
         self.write_fixed(writer);
         writer.bytes(&self.seed.0);
     }
 
     /// Writes all terms except the seed: those that the owner chose.
-    pub(super) fn write_fixed(&self, writer: &mut Writer) {
+    pub fn write_fixed(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
-        writer.bytes(&self.key_id.0);
+        writer.bytes(&self.key_id);
         writer.bytes(&self.serial);
-        write_secret(writer, self.secret);
+        write_device(writer, self.device);
         for word in [
             self.degree,
             self.rank,
@@ -185,9 +226,13 @@ impl Terms {
         }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, CkksError> {
-        let (digest, key_id) = (reader.array()?, KeyId(reader.array()?));
-        let (serial, secret) = (reader.array()?, read_secret(reader)?);
+    /// Reads what [`Terms::write`] wrote.
+    ///
+    /// # Errors
+    /// [`SampleError::OutOfRange`] for fields that no client has.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, SampleError> {
+        let (digest, key_id) = (reader.array()?, reader.array()?);
+        let (serial, device) = (reader.array()?, read_device(reader)?);
         let degree = reader.number((1 << 17) + 1, "the degree")?;
         let rank = reader.number((1 << 17) + 1, "the rank")?;
         let (level, dropped) = (reader.number(1 << 16, "level")?, reader.number(64, "dropped bits")?);
@@ -195,13 +240,13 @@ impl Terms {
         let scale = f64::from_bits(reader.word()?);
         let modulus =
             |reader: &mut Reader<'_>| Ok((reader.word()?, reader.number(1 << 16, "the number of a prime")?));
-        let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, CkksError>>()?;
+        let moduli = (0..primes).map(|_| modulus(reader)).collect::<Result<Vec<_>, SampleError>>()?;
         let seed = MaskSeed(reader.array()?);
         let terms = Self {
             digest,
             key_id,
             serial,
-            secret,
+            device,
             degree,
             rank,
             level,
@@ -227,17 +272,17 @@ impl Terms {
     }
 
     /// The modulus of the bodies.
-    pub(super) fn modulus(&self) -> u128 {
+    pub fn modulus(&self) -> u128 {
         self.moduli.iter().map(|&(q, _)| u128::from(q)).product()
     }
 
     /// Bits of the modulus.
-    pub(super) fn modulus_bits(&self) -> u32 {
+    pub fn modulus_bits(&self) -> u32 {
         self.modulus().ilog2() + 1
     }
 
     /// The context of a message's tag: that it is a message, and its seed.
-    pub(super) fn message_context(&self) -> [u8; 36] {
+    pub fn message_context(&self) -> [u8; 36] {
         let mut context = [0; 36];
         context[..4].copy_from_slice(&MESSAGE);
         context[4..].copy_from_slice(&self.seed.0);
@@ -245,24 +290,24 @@ impl Terms {
     }
 
     /// Bits of a body in a message.
-    pub(super) fn sent_bits(&self) -> u32 {
+    pub fn sent_bits(&self) -> u32 {
         self.modulus_bits() - self.dropped
     }
 
     /// For each coefficient of a sample, the index of its number.
-    pub(super) fn places(&self) -> Vec<usize> {
+    pub fn places(&self) -> Vec<usize> {
         let bits = self.degree.trailing_zeros();
         (0..self.degree).map(|place| if self.reversed { bit_reverse(place, bits) } else { place }).collect()
     }
 
     /// The first bytes of messages, which identify their introduction.
-    pub(super) fn prefix(&self) -> [u8; 4] {
+    pub fn prefix(&self) -> [u8; 4] {
         [self.seed.0[0], self.seed.0[1], self.seed.0[2], self.seed.0[3]]
     }
 }
 
 /// The number below the product of the moduli that has these residues.
-pub(super) fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
+pub fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
     // Mixed radix: each digit is computed modulo its modulus.
     let (mut value, mut product) = (0u128, 1u128);
     for (&residue, modulus) in residues.iter().zip(moduli) {
@@ -276,7 +321,7 @@ pub(super) fn composed(residues: &[u64], moduli: &[Modulus]) -> u128 {
 }
 
 /// Packs numbers of `bits` bits, lowest bit first.
-pub(super) fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
+pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     let mut bytes = vec![0u8; (numbers.len() * bits as usize).div_ceil(8)];
     for (i, &number) in numbers.iter().enumerate() {
         let start = i * bits as usize;
@@ -287,7 +332,7 @@ pub(super) fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
 }
 
 /// Number `index` of the bytes of [`pack`]; at most [`MOST_BITS`] bits, so that it is within 16 bytes.
-pub(super) fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
+pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
     let start = index * bits as usize;
     let bytes = &bytes[start / 8..];
     let mut window = [0u8; 16];

@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::wire::{ClientId, Serial};
+use clathrate_samples::ClientId;
+use clathrate_samples::wire::Serial;
 
 /// Waiting samples of one message, with consecutive counters.
 #[derive(Debug, Clone)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     pub client: ClientId,
     /// The bodies of the message.
     pub bodies: Arc<[u8]>,
@@ -46,7 +47,7 @@ struct Lane {
 
 /// The waiting samples of all clients.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     /// By serial number; lanes without samples are removed.
     lanes: BTreeMap<Serial, Lane>,
     /// The clients with samples; the first one is next.
@@ -58,22 +59,22 @@ pub(super) struct Queue {
 
 impl Queue {
     /// Number of waiting samples.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.samples
     }
 
     /// Number of waiting samples of one client.
-    pub(super) fn of(&self, serial: &Serial) -> usize {
+    pub(crate) fn of(&self, serial: &Serial) -> usize {
         self.lanes.get(serial).map_or(0, |lane| lane.samples)
     }
 
     /// When the oldest waiting sample was accepted.
-    pub(super) fn oldest(&self) -> Option<u64> {
+    pub(crate) fn oldest(&self) -> Option<u64> {
         self.lanes.values().filter_map(|lane| lane.messages.front()).map(|message| message.at).min()
     }
 
     /// Adds all samples of a message.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         serial: Serial,
         client: ClientId,
@@ -101,7 +102,7 @@ impl Queue {
 
     /// At most `most` samples, in turns, of the clients that fit the client whose turn it is, by `alike`;
     /// sorted in the order of acceptance.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         most: usize,
         alike: impl Fn(&Waiting, &Waiting) -> bool,
@@ -139,7 +140,7 @@ impl Queue {
     }
 
     /// Puts taken samples back, before the waiting samples of the same clients.
-    pub(super) fn give_back(&mut self, taken: impl DoubleEndedIterator<Item = (Serial, Waiting)>) {
+    pub(crate) fn give_back(&mut self, taken: impl DoubleEndedIterator<Item = (Serial, Waiting)>) {
         for (serial, sample) in taken.rev() {
             let lane = self.lane(serial, sample.count());
             // Earlier samples of another batch may have been put back already.
@@ -156,7 +157,7 @@ impl Queue {
     }
 
     /// Removes samples that are done.
-    pub(super) fn remove(&mut self, done: &BTreeSet<(ClientId, u64)>) {
+    pub(crate) fn remove(&mut self, done: &BTreeSet<(ClientId, u64)>) {
         for lane in self.lanes.values_mut() {
             let mut left = VecDeque::with_capacity(lane.messages.len());
             for message in lane.messages.drain(..) {

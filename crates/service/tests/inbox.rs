@@ -1,11 +1,16 @@
 //! Inboxes: what was accepted is there after any end of the program, nothing twice, and bad messages are
 //! refused alone.
 
+#[path = "../../ckks/tests/all/common/mod.rs"]
+mod common;
+
 use std::fs;
 
-use crate::common::*;
-use clathrate_ckks::light::{ClientId, Inbox, LightClient, MOST_WAITING, TOO_MANY_WAITING};
+use clathrate_ckks::light::{ClientId, LightClient};
 use clathrate_ckks::{CkksError, Params, SecretKey};
+use clathrate_service::{Inbox, MOST_WAITING, TOO_MANY_WAITING};
+
+use crate::common::*;
 
 fn clients(sk: &SecretKey, count: usize) -> Vec<LightClient> {
     let level = clathrate_lattice::Level(0);

@@ -1,49 +1,29 @@
 //! The device's side.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::fmt;
 
 use clathrate_arith::Modulus;
+use clathrate_arith::machine::{self, Shortage};
 use clathrate_arith::process::ProcessMark;
 use clathrate_arith::text::counted;
 use clathrate_lattice::counted::{mask_times_secret, reduced};
 use clathrate_lattice::rounding::{Rounding, quotient, rounded_126};
 use clathrate_lattice::security::estimated_bits;
-use clathrate_lattice::{Level, MaskSeed, SecretDistribution, SecretRng};
+use clathrate_lattice::{SecretDistribution, SecretRng};
 use zeroize::Zeroizing;
 
-use super::authentication::{ClientKey, split};
-use super::wire::{
-    INTRODUCTION, LEAST_BITS, MOST_BITS, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack,
-    read_secret, unpack, unreadable,
+use crate::error::SampleError;
+use crate::key::{ClientKey, split};
+use crate::wire::{
+    INTRODUCTION, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_device, secret_name,
+    unpack, unreadable,
 };
-use crate::arrays::memory::check_free;
-use crate::arrays::{Order, SecretName};
-use crate::error::CkksError;
-use crate::file::{FileError, OutputFile, Replaced};
-use crate::keys::SecretKey;
-use crate::shape::ModuleShape;
 
 /// Encrypts and decrypts with a secret and a counter; needs no ring and no tables.
 ///
-/// ```
-/// use clathrate_ckks::light::{LightOptions, Receiver};
-/// use clathrate_ckks::prelude::*;
-///
-/// let params = Params::preset("insecure_small", &Runtime::default())?;
-/// let owner = SecretKey::generate(&params)?;
-/// let mut client = owner.light_client(&LightOptions { precision_bits: Some(16.0), ..LightOptions::default() })?;
-/// let receiver = Receiver::new(&params, &client.introduction(), &owner.authentication_key())?;
-///
-/// let message = client.encrypt(&[0.25, -1.5])?;
-/// assert_eq!((client.bits_per_number(), message.len()), (35, 28 + (2 * 35usize).div_ceil(8)));
-/// let samples = receiver.receive(&[&message], None)?;
-/// let numbers = client.decrypt(&receiver.reply(&samples)?)?;
-/// assert!((numbers[0] - 0.25).abs() < 1e-4 && (numbers[1] + 1.5).abs() < 1e-4);
-/// # Ok::<(), CkksError>(())
-/// ```
+/// The owner makes clients (`SecretKey::light_client` of `clathrate_ckks`, with an example), and a device
+/// reads its state ([`LightClient::from_bytes`]).
 pub struct LightClient {
     terms: Terms,
     key: ClientKey,
@@ -65,56 +45,16 @@ pub struct LightClient {
 }
 
 /// Maximum length of a state: two secrets of the largest dimension, and the terms.
-const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
+pub const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
 
 /// The products of one mask with the secret, for each modulus.
 type Products = Vec<Zeroizing<Vec<u64>>>;
 
 /// The complete secret, and the secret of samples of a smaller dimension.
-type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
+pub type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
 
-/// Options of a light client.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LightOptions {
-    /// Degree of a sample, a power of two: the number of numbers under one mask. 1 for LWE samples.
-    pub degree: usize,
-    /// Dimension of a sample, degree times rank; `None` for the dimension of the parameters. Samples of a
-    /// smaller dimension are packed faster and have fewer levels.
-    pub dimension: Option<usize>,
-    /// The level of the samples.
-    pub level: Level,
-    /// The scale; `None` for the canonical scale of the level.
-    pub scale: Option<f64>,
-    /// The low bits that are dropped from each body cause an error with a root mean square of at most
-    /// `2^-precision_bits`, in units of the numbers; `None` for about the error of the encryption.
-    pub precision_bits: Option<f64>,
-    /// The main secret, or the secret of a device, which then does not get the main secret. Such a device
-    /// decrypts arrays that were switched to its secret
-    /// ([`Evaluator::change_secret`](crate::Evaluator::change_secret)). The switching key encrypts the main
-    /// secret under the device's secret, so whoever has this key and the device's secret has the main secret.
-    /// The owner also makes keys to pack samples under the device's secret.
-    pub secret: SecretName,
-    /// The order of a sample's numbers in its polynomial. Bootstrapping bit-reversed samples gives slots in
-    /// natural order.
-    pub order: Order,
-}
-
-impl Default for LightOptions {
-    fn default() -> Self {
-        Self {
-            degree: 1,
-            dimension: None,
-            level: Level(0),
-            scale: None,
-            precision_bits: None,
-            secret: SecretName::Main,
-            order: Order::Natural,
-        }
-    }
-}
-
-impl std::fmt::Debug for LightClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for LightClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "LightClient(degree {}, level {}, next counter {}, redacted)",
@@ -123,124 +63,27 @@ impl std::fmt::Debug for LightClient {
     }
 }
 
-impl SecretKey {
-    /// A light client under this secret or a device's secret, with the given options.
+impl LightClient {
+    /// A client with a new seed: the terms by which it encrypts, its key, and as its secrets the coefficients
+    /// of the owner's polynomials, of degree `whole_degree`, and those of the samples' secret if the samples
+    /// have a smaller dimension. Only the owner of the secret makes one.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a degree that is not a power of two up to the degree of the parameters,
-    /// a dimension that is not a multiple of the degree or is larger than the parameters', a modulus of more
-    /// than 120 bits, and a precision that leaves no bits or exceeds the encryption's;
-    /// [`CkksError::InvalidParams`] for a dimension that is not secure; [`CkksError::Insecure`] for an
-    /// insecure part of a sparse secret; level and scale errors; [`CkksError::Sampling`] if random generation
-    /// fails.
-    pub fn light_client(&self, options: &LightOptions) -> Result<LightClient, CkksError> {
-        let &LightOptions { degree, dimension, level, scale, precision_bits, secret: name, order } = options;
-        let (params, whole) = (self.params(), self.params().shape().dimension());
-        params.check_level(level)?;
-        if !matches!(name, SecretName::Main | SecretName::Device(_)) {
-            let remedy = "use the main secret or a device's".to_owned();
-            return Err(CkksError::OutOfRange {
-                what: "the secret of a light client",
-                value: name.to_string(),
-                remedy,
-            });
-        }
-        if !degree.is_power_of_two() || degree > params.degree() {
-            let remedy = format!("use a power of two up to {}", params.degree());
-            return Err(CkksError::OutOfRange {
-                what: "the degree of a light client's samples",
-                value: degree.to_string(),
-                remedy,
-            });
-        }
-        let dimension = dimension.unwrap_or(whole);
-        if dimension == 0 || dimension > whole || !dimension.is_multiple_of(degree) {
-            let remedy = format!("use a multiple of the degree {degree} up to {whole}");
-            return Err(CkksError::OutOfRange {
-                what: "the dimension of a light client's samples",
-                value: dimension.to_string(),
-                remedy,
-            });
-        }
-        let rank = dimension / degree;
-        let samples = params.for_samples(ModuleShape { degree, rank })?;
-        samples.check_level(level)?;
-        samples.check_fresh(name, level)?;
-        let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-        let moduli: Vec<(u64, usize)> =
-            basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
-        let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
-        if bits > MOST_BITS {
-            let remedy = format!("a light client takes levels of at most {MOST_BITS} bits: use a lower one");
-            return Err(CkksError::OutOfRange {
-                what: "the modulus of a light client",
-                value: format!("{bits} bits"),
-                remedy,
-            });
-        }
-        let scale = scale.unwrap_or(params.scale(level));
-        params.check_scale(scale, level)?;
-        // Dropping t bits adds an error that is uniform in an interval of length 2^t.
-        let deviation = precision_bits
-            .map_or(clathrate_lattice::sampling::ERROR_STANDARD_DEVIATION, |bits| scale * (-bits).exp2());
-        let dropped = (deviation * 12f64.sqrt()).log2().floor();
-        let refuse = |remedy: String| {
-            let value = precision_bits.map_or_else(|| "none".to_owned(), |bits| bits.to_string());
-            Err(CkksError::OutOfRange { what: "the precision of a light client", value, remedy })
-        };
-        if !(0.0..63.0).contains(&dropped) {
-            return refuse(format!(
-                "at scale 2^{:.1} ask for at most {:.1} bits and at least {:.1}",
-                scale.log2(),
-                scale.log2() + 1.7,
-                scale.log2() - 61.0
-            ));
-        }
-        let small = |secret: &clathrate_lattice::SecretKey| {
-            Zeroizing::new(secret.all_coefficients().iter().map(|&c| c as i8).collect::<Vec<_>>())
-        };
-        let secret = small(&*self.named(name)?);
-        let part =
-            if dimension == whole { None } else { Some(small(&*self.relative(&samples)?.named(name)?)) };
-        let (digest, key_id) = (*params.root()?.digest(), self.id());
-        let mut serial = [0; 16];
-        SecretRng::from_os()?.fill_bytes(&mut serial);
-        let terms = Terms {
-            digest,
-            key_id,
-            serial,
-            secret: name,
-            degree,
-            rank,
-            level: level.0,
-            scale,
-            dropped: dropped as u32,
-            reversed: order == Order::BitReversed,
-            moduli,
-            seed: MaskSeed([0; 32]),
-        };
-        if terms.dropped + LEAST_BITS > terms.modulus_bits() {
-            return refuse(format!(
-                "a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision",
-                terms.modulus_bits()
-            ));
-        }
-        let key = self.authentication_key().of_client(&terms);
-        LightClient::with_secret(terms, key, (secret, part), params.degree())
-    }
-}
-
-impl LightClient {
-    /// A client with a new seed.
-    fn with_secret(
+    /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for a modulus that
+    /// is none.
+    pub fn new(
         mut terms: Terms,
         key: ClientKey,
         (secret, part): Secrets,
         whole_degree: usize,
-    ) -> Result<Self, CkksError> {
+    ) -> Result<Self, SampleError> {
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
-        let moduli = terms.moduli.iter().map(|&(q, _)| Modulus::new(q)).collect::<Result<_, _>>()?;
+        let refuse = |error: clathrate_arith::ArithError| {
+            unreadable("a modulus", error.to_string(), "take primes of parameters")
+        };
+        let moduli =
+            terms.moduli.iter().map(|&(q, _)| Modulus::new(q).map_err(refuse)).collect::<Result<_, _>>()?;
         let process = ProcessMark::here();
         Ok(Self {
             terms,
@@ -256,10 +99,10 @@ impl LightClient {
         })
     }
 
-    /// The client's secret: the main one or a device's.
+    /// The number of the device whose secret encrypts; `None` for the main secret.
     #[must_use]
-    pub fn secret(&self) -> SecretName {
-        self.terms.secret
+    pub fn device(&self) -> Option<u64> {
+        self.terms.device
     }
 
     /// The introduction, which the server needs once before messages. It contains no secret.
@@ -285,9 +128,9 @@ impl LightClient {
         let part = self.part.iter().flat_map(|part| part.iter());
         // Growing the vector would leave copies of the secret in freed memory.
         writer.0.reserve_exact(
-            self.key.0.len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()),
+            self.key.bytes().len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()),
         );
-        writer.bytes(self.key.0.as_ref());
+        writer.bytes(self.key.bytes());
         for word in [self.whole_degree, self.secret.len()] {
             writer.word(word as u64);
         }
@@ -298,17 +141,17 @@ impl LightClient {
     /// A client from a stored state.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are not a state; [`CkksError::Sampling`] if random generation
-    /// fails.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CkksError> {
+    /// [`SampleError::OutOfRange`] for bytes that are not a state; [`SampleError::Sampling`] if random
+    /// generation fails.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SampleError> {
         const WHAT: &str = "the state of a light client";
         let mut reader = Reader::new(bytes, STATE, WHAT)?;
         let terms = Terms::read(&mut reader)?;
-        let key = ClientKey(Zeroizing::new(reader.array()?));
+        let key = ClientKey::new(Zeroizing::new(reader.array()?));
         let whole_degree = reader.number((1 << 17) + 1, "the degree")?;
         let (whole, own) = (reader.number((1 << 18) + 1, "the dimension")?, terms.degree * terms.rank);
         let mut secret_of = |length: usize| {
-            Ok::<_, CkksError>(Zeroizing::new(
+            Ok::<_, SampleError>(Zeroizing::new(
                 reader.slice(length)?.iter().map(|&c| c as i8).collect::<Vec<_>>(),
             ))
         };
@@ -327,35 +170,7 @@ impl LightClient {
                 "the bytes are damaged",
             ));
         }
-        Self::with_secret(terms, key, (secret, part), whole_degree)
-    }
-
-    /// Writes the state, with the secret, to a file that only its owner can read. Replaces an existing file
-    /// atomically if `replaced` allows it.
-    ///
-    /// # Errors
-    /// [`CkksError::File`].
-    pub fn save_as(&self, path: impl AsRef<Path>, replaced: Replaced) -> Result<u64, CkksError> {
-        let path = path.as_ref();
-        let mut file = OutputFile::create_as(path, true, replaced)?;
-        file.write_all(&self.to_bytes()).map_err(|error| FileError::io(path, "write", error))?;
-        Ok(file.commit()?)
-    }
-
-    /// [`LightClient::from_bytes`] of a file that [`LightClient::save_as`] wrote.
-    ///
-    /// # Errors
-    /// [`CkksError::File`] if the file cannot be read; those of [`LightClient::from_bytes`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, CkksError> {
-        let path = path.as_ref();
-        // Reads into memory of the maximum length, because growing would leave copies of the secret in freed
-        // memory.
-        let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
-        let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
-        file.take(MOST_STATE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| FileError::io(path, "read", error))?;
-        Self::from_bytes(&bytes)
+        Self::new(terms, key, (secret, part), whole_degree)
     }
 
     /// The counter of the next sample.
@@ -389,10 +204,22 @@ impl LightClient {
     /// and must be kept as secret as the secret. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
-    /// [`CkksError::NotEnoughMemory`].
-    pub fn precompute(&mut self, samples: usize) -> Result<(), CkksError> {
+    /// [`SampleError::NotEnoughMemory`].
+    pub fn precompute(&mut self, samples: usize) -> Result<(), SampleError> {
         let bytes = samples.saturating_mul(self.terms.degree * self.terms.moduli.len() * size_of::<u64>());
-        check_free("what a light client computes ahead", bytes, "compute fewer samples ahead")?;
+        const OPERATION: &str = "what a light client computes ahead";
+        let needed = bytes as u64;
+        machine::check_free(needed).map_err(|shortage| match shortage {
+            Shortage::Limit(value) => unreadable(
+                "the environment variable CLATHRATE_MEMORY_LIMIT",
+                value,
+                "give a whole number of bytes",
+            ),
+            Shortage::Free(free) => {
+                let remedy = "compute fewer samples ahead";
+                SampleError::NotEnoughMemory { operation: OPERATION, needed, free, remedy }
+            }
+        })?;
         let counters =
             self.next.saturating_add(self.ready.len() as u64)..self.next.saturating_add(samples as u64);
         let secret = self.samples_secret();
@@ -421,25 +248,25 @@ impl LightClient {
     }
 
     /// Encrypts numbers to a message of 28 bytes and [`LightClient::bits_per_number`] bits per number.
-    pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
+    pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, SampleError> {
         self.encrypt_at(self.next, numbers)
     }
 
     /// [`LightClient::encrypt`] with counters from `counter` on.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a counter that was used or skipped before, and if the count of numbers
-    /// is not a multiple of the degree; [`CkksError::Empty`] without numbers; [`CkksError::NotFinite`],
-    /// [`CkksError::ValueTooLarge`]. The counter advances only if a message is returned.
-    pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, CkksError> {
+    /// [`SampleError::OutOfRange`] for a counter that was used or skipped before, and if the count of numbers
+    /// is not a multiple of the degree; [`SampleError::Empty`] without numbers; [`SampleError::NotFinite`],
+    /// [`SampleError::ValueTooLarge`]. The counter advances only if a message is returned.
+    pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, SampleError> {
         let Terms { degree, scale, .. } = self.terms;
         if numbers.is_empty() {
-            return Err(CkksError::Empty { shape: vec![0] });
+            return Err(SampleError::Empty);
         }
         if !numbers.len().is_multiple_of(degree) {
             let remedy =
                 format!("a sample holds {}: fill the last one with zeros", counted(degree, "number"));
-            return Err(CkksError::OutOfRange {
+            return Err(SampleError::OutOfRange {
                 what: "the count of numbers of a light client",
                 value: numbers.len().to_string(),
                 remedy,
@@ -450,7 +277,7 @@ impl LightClient {
                 "a counter must not be used twice, because two messages under one mask can be compared: use {} or more",
                 self.next
             );
-            return Err(CkksError::OutOfRange {
+            return Err(SampleError::OutOfRange {
                 what: "the counter of a light client",
                 value: counter.to_string(),
                 remedy,
@@ -461,7 +288,7 @@ impl LightClient {
                 "a copy in a forked process".to_owned(),
                 "make a client from its state there, which draws a seed of its own".to_owned(),
             );
-            return Err(CkksError::OutOfRange { what: "the counter of a light client", value, remedy });
+            return Err(SampleError::OutOfRange { what: "the counter of a light client", value, remedy });
         }
         let samples = numbers.len() / degree;
         let after = counter.checked_add(samples as u64).ok_or_else(|| {
@@ -516,24 +343,24 @@ impl LightClient {
     }
 
     /// The error for the first number that is not finite, or else the first that does not fit.
-    fn refuse(&self, numbers: &[f64], margin: f64, fits: impl Fn(f64) -> bool) -> Result<(), CkksError> {
+    fn refuse(&self, numbers: &[f64], margin: f64, fits: impl Fn(f64) -> bool) -> Result<(), SampleError> {
         if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
-            return Err(CkksError::NotFinite { index, value: numbers[index], shape: None });
+            return Err(SampleError::NotFinite { index, value: numbers[index] });
         }
         let Some(&value) = numbers.iter().find(|&&number| !fits(number)) else { return Ok(()) };
         let Terms { scale, level, .. } = self.terms;
         let (needed, headroom) =
             ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
-        Err(CkksError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
+        Err(SampleError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
     }
 
     /// The numbers of a reply of the server, in row-major order.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for bytes that are not a reply, and for a reply of other parameters, under
-    /// another secret of the same owner, for another client, or changed; [`CkksError::WrongSecret`] for the
-    /// reply of another owner.
-    pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, CkksError> {
+    /// [`SampleError::OutOfRange`] for bytes that are not a reply, and for a reply of other parameters, under
+    /// another secret of the same owner, for another client, or changed; [`SampleError::OtherOwner`] for the
+    /// reply to another owner's client.
+    pub fn decrypt(&self, reply: &[u8]) -> Result<Vec<f64>, SampleError> {
         const WHAT: &str = "a reply to a light client";
         let (content, _) = split(reply, WHAT)?;
         let mut reader = Reader::new(content, REPLY, WHAT)?;
@@ -545,15 +372,18 @@ impl LightClient {
                 "the reply is for a client of other parameters",
             ));
         }
-        crate::key_id::KeyId(reader.array()?).check_same(self.terms.key_id, WHAT)?;
-        let under = read_secret(&mut reader)?;
-        if under != self.terms.secret {
-            let value = format!("an array under the secret \"{under}\"");
+        let (found, expected) = (reader.array()?, self.terms.key_id);
+        if found != expected {
+            return Err(SampleError::OtherOwner { what: WHAT, found, expected });
+        }
+        let under = read_device(&mut reader)?;
+        if under != self.terms.device {
+            let value = format!("an array under the secret \"{}\"", secret_name(under));
             let remedy = format!(
                 "this client reads \"{}\": change the array to that secret before the reply",
-                self.terms.secret
+                secret_name(self.terms.device)
             );
-            return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
+            return Err(SampleError::OutOfRange { what: WHAT, value, remedy });
         }
         // Multiplies data with the secret only if the server made them for this client.
         self.key.open(&[], reply, WHAT)?;
@@ -567,7 +397,7 @@ impl LightClient {
                 self.moduli.len(),
                 self.terms.level
             );
-            return Err(CkksError::OutOfRange { what: WHAT, value, remedy });
+            return Err(SampleError::OutOfRange { what: WHAT, value, remedy });
         }
         let entries = reader.number(1 << 32, "the count of entries")?;
         let bundles = reader.number(1 << 32, "the count of ciphertexts")?;
@@ -596,7 +426,7 @@ impl LightClient {
                 let bytes = reader.slice((words * q.bits() as usize).div_ceil(8))?;
                 Ok((0..words).map(|index| unpack(bytes, index, q.bits()) as u64).collect::<Vec<_>>())
             };
-            let masks = moduli.iter().map(mask).collect::<Result<Vec<_>, CkksError>>()?;
+            let masks = moduli.iter().map(mask).collect::<Result<Vec<_>, SampleError>>()?;
             for _ in 0..count {
                 let (entry, place) =
                     (reader.number(entries as u64, "entry")?, reader.number(degree as u64, "place")?);

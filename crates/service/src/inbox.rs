@@ -26,16 +26,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clathrate_arith::text::counted;
+use clathrate_ckks::file::FileError;
+use clathrate_ckks::light::{AuthenticationKey, Kind, Opened, Receiver};
+use clathrate_ckks::{Ciphertext, CkksError, Params};
 use clathrate_lattice::SecretRng;
+use clathrate_samples::ClientId;
+use clathrate_samples::wire::{Reader, Serial, Writer, unreadable};
 
-use super::authentication::AuthenticationKey;
-use super::queue::{Queue, Waiting};
-use super::receiver::{Kind, Opened, Receiver};
-use super::wire::{ClientId, Reader, Serial, Writer, unreadable};
-use crate::arrays::Ciphertext;
-use crate::error::CkksError;
-use crate::file::FileError;
-use crate::parameters::Params;
+use crate::queue::{Queue, Waiting};
 
 const WHAT: &str = "the file of an inbox";
 
@@ -204,7 +202,7 @@ impl Inbox {
             .map_err(io("open"))?;
         if file.try_lock().is_err() {
             let remedy = "another program has it open: stop that, or use another file";
-            return Err(unreadable(WHAT, path.display().to_string(), remedy));
+            return Err(unreadable(WHAT, path.display().to_string(), remedy).into());
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io("read"))?;
@@ -242,14 +240,16 @@ impl Inbox {
                 WHAT,
                 path.display().to_string(),
                 "it is no inbox of this release: use another file",
-            ));
+            )
+            .into());
         }
         if bytes.get(HEADER.len()..known.len()) != Some(&digest[..]) {
             return Err(unreadable(
                 WHAT,
                 path.display().to_string(),
                 "it is for other parameters: use those, or another file",
-            ));
+            )
+            .into());
         }
         inbox.id.copy_from_slice(&bytes[known.len()..HEADER_BYTES as usize]);
         inbox.last = checksum(&[0; 8], &inbox.id);
@@ -284,7 +284,8 @@ impl Inbox {
             return Ok(None);
         }
         let value = format!("{}, with a damaged record at byte {at}", self.path.display());
-        Err(unreadable(WHAT, value, "restore it from a copy, or move it away and let the clients send again"))
+        Err(unreadable(WHAT, value, "restore it from a copy, or move it away and let the clients send again")
+            .into())
     }
 
     /// Applies a record.
@@ -312,13 +313,14 @@ impl Inbox {
                 }
                 self.queue.remove(&done);
                 self.batches += 1;
-                reader.end()
+                Ok(reader.end()?)
             }
             [kind] => Err(unreadable(
                 WHAT,
                 format!("a record of kind {kind}"),
                 "it is of a later release: use that",
-            )),
+            )
+            .into()),
         }
     }
 
@@ -374,7 +376,8 @@ impl Inbox {
                     "the introduction of a light client",
                     "whose messages begin as those of another one".to_owned(),
                     remedy,
-                ));
+                )
+                .into());
             }
             self.append(&[[&[INTRODUCED], introduction].concat()])?;
             self.add(receiver);
@@ -453,11 +456,14 @@ impl Inbox {
                 MESSAGE,
                 format!("{} bytes", message.len()),
                 "send fewer numbers at a time",
-            ));
+            )
+            .into());
         }
         let Some((id, client)) = self.client_of(message).and_then(|id| Some((id, self.clients.get(&id)?)))
         else {
-            return Err(unreadable(MESSAGE, "of an unknown client".to_owned(), "introduce the client first"));
+            return Err(
+                unreadable(MESSAGE, "of an unknown client".to_owned(), "introduce the client first").into()
+            );
         };
         let opened = client.receiver.opened(message)?;
         let counters = opened.counter..opened.counter + opened.count as u64;
@@ -478,7 +484,8 @@ impl Inbox {
                 MESSAGE,
                 value,
                 &format!("at most {most} of one client may wait: send fewer numbers at a time"),
-            ));
+            )
+            .into());
         }
         let others = fresh.samples.entry(serial).or_default();
         let waiting = (self.queue.of(&serial) + *others + opened.count) * degree;
@@ -527,9 +534,9 @@ impl Inbox {
     }
 
     /// [`Inbox::take`] of clients whose samples may have different secrets: an array for each secret, for
-    /// [`SamplesPlan::run_on`](crate::circuits::samples::SamplesPlan::run_on).
+    /// [`SamplesPlan::run_on`](clathrate_ckks::circuits::samples::SamplesPlan::run_on).
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
-        self.take_alike(most, |a, b| Kind { secret: b.secret, ..*a } == *b)
+        self.take_alike(most, |a, b| Kind { device: b.device, ..*a } == *b)
     }
 
     fn take_alike(

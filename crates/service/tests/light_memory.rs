@@ -4,8 +4,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_ckks::light::{Inbox, LightClient, LightOptions, Receiver};
+use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
 use clathrate_ckks::{Params, Runtime, SecretKey};
+use clathrate_service::Inbox;
 
 struct Counting;
 

@@ -1,0 +1,33 @@
+//! Tags of bytes by keyed BLAKE3.
+
+use zeroize::{Zeroize, Zeroizing};
+
+/// Bytes of a tag.
+pub const TAG_BYTES: usize = 16;
+
+/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they
+/// differ.
+#[must_use]
+pub fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
+    let difference = own.iter().zip(other).fold(0, |difference, (own, other)| difference | (own ^ other));
+    other.len() == TAG_BYTES && std::hint::black_box(difference) == 0
+}
+
+/// The first bytes of the hash.
+#[must_use]
+pub fn tag_of(hasher: blake3::Hasher) -> [u8; TAG_BYTES] {
+    let whole = finished(hasher);
+    let mut tag = [0; TAG_BYTES];
+    tag.copy_from_slice(&whole[..TAG_BYTES]);
+    tag
+}
+
+/// The hash, with what made it overwritten.
+#[must_use]
+pub fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
+    let mut hash = hasher.finalize();
+    let bytes = Zeroizing::new(*hash.as_bytes());
+    hash.zeroize();
+    hasher.zeroize();
+    bytes
+}
