@@ -25,6 +25,12 @@ pub fn base_runtime() -> Runtime {
     Runtime { engine: Some(FACTORY.clone()), ..Runtime::default() }
 }
 
+/// The first `few` of the cases, and all of them where a run also wants the tests that are ignored otherwise.
+pub fn at_least<T>(few: usize, cases: &[T]) -> &[T] {
+    let all = std::env::args().any(|argument| argument == "--include-ignored" || argument == "--ignored");
+    if all { cases } else { &cases[..few] }
+}
+
 pub fn params(name: &str) -> Params {
     Params::preset(name, &base_runtime()).expect("preset")
 }
