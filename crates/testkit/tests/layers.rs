@@ -48,6 +48,7 @@ const CRATES: [Layers; 6] = [
         order: &[
             "shape",
             "sampling",
+            "rounding",
             "error",
             "ring",
             "basis",

@@ -367,7 +367,7 @@ impl Receiver {
 fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     const OPERATION: &str = "a reply to a light client";
     x.check_data(OPERATION)?;
-    let device = x.secret().device();
+    let device = x.secret().device_number();
     if device.is_none() {
         x.check_main(OPERATION)?;
     }

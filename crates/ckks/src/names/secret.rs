@@ -94,7 +94,7 @@ impl SecretName {
 
     /// The number of the device whose secret this is; `None` for all other secrets.
     #[must_use]
-    pub fn device(self) -> Option<u64> {
+    pub fn device_number(self) -> Option<u64> {
         if let Self::Device(number) = self { Some(number) } else { None }
     }
 
