@@ -44,6 +44,13 @@ pub struct LightClient {
     process: ProcessMark,
 }
 
+const WHAT: &str = "the state of a light client";
+
+fn unfit() -> SampleError {
+    let value = "a secret that is not ternary, or of another degree".to_owned();
+    unreadable(WHAT, value, "the bytes are damaged")
+}
+
 /// Maximum length of a state: two secrets of the largest dimension, and the terms.
 pub const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
 
@@ -66,24 +73,30 @@ impl fmt::Debug for LightClient {
 impl LightClient {
     /// A client with a new seed: the terms by which it encrypts, its key, and as its secrets the coefficients
     /// of the owner's polynomials, of degree `whole_degree`, and those of the samples' secret if the samples
-    /// have a smaller dimension. Only the owner of the secret makes one.
+    /// have a smaller dimension. Only the owner of the secret makes one. Range: coefficients are -1, 0 or 1.
     ///
     /// # Errors
-    /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for a modulus that
-    /// is none.
+    /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for terms and secrets
+    /// that do not fit each other.
     pub fn new(
         mut terms: Terms,
         key: ClientKey,
         (secret, part): Secrets,
         whole_degree: usize,
     ) -> Result<Self, SampleError> {
+        let (whole, own) = (secret.len(), terms.degree.saturating_mul(terms.rank));
+        let fits = terms.is_sound()
+            && whole_degree.is_power_of_two()
+            && whole_degree >= terms.degree
+            && whole.is_multiple_of(whole_degree)
+            && whole >= own
+            && part.as_ref().map_or(whole, |part| part.len()) == own;
+        if !fits {
+            return Err(unfit());
+        }
         let mut rng = SecretRng::from_os()?;
         terms.seed = rng.mask_seed();
-        let refuse = |error: clathrate_arith::ArithError| {
-            unreadable("a modulus", error.to_string(), "take primes of parameters")
-        };
-        let moduli =
-            terms.moduli.iter().map(|&(q, _)| Modulus::new(q).map_err(refuse)).collect::<Result<_, _>>()?;
+        let moduli = terms.moduli.iter().filter_map(|&(q, _)| Modulus::new(q).ok()).collect();
         let process = ProcessMark::here();
         Ok(Self {
             terms,
@@ -144,7 +157,6 @@ impl LightClient {
     /// [`SampleError::OutOfRange`] for bytes that are not a state; [`SampleError::Sampling`] if random
     /// generation fails.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SampleError> {
-        const WHAT: &str = "the state of a light client";
         let mut reader = Reader::new(bytes, STATE, WHAT)?;
         let terms = Terms::read(&mut reader)?;
         let key = ClientKey::new(Zeroizing::new(reader.array()?));
@@ -158,17 +170,9 @@ impl LightClient {
         let secret = secret_of(whole)?;
         let part = if own == whole { None } else { Some(secret_of(own)?) };
         reader.end()?;
-        let fits = whole_degree.is_power_of_two()
-            && whole_degree >= terms.degree
-            && whole.is_multiple_of(whole_degree)
-            && whole >= own;
         let mut coefficients = secret.iter().chain(part.iter().flat_map(|part| part.iter()));
-        if !fits || coefficients.any(|c| !(-1..=1).contains(c)) {
-            return Err(unreadable(
-                WHAT,
-                "a secret that is not ternary, or of another degree".to_owned(),
-                "the bytes are damaged",
-            ));
+        if coefficients.any(|c| !(-1..=1).contains(c)) {
+            return Err(unfit());
         }
         Self::new(terms, key, (secret, part), whole_degree)
     }

@@ -256,19 +256,24 @@ impl Terms {
             moduli,
             seed,
         };
-        let sound = degree.is_power_of_two()
-            && degree.checked_mul(rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
-            && scale.is_finite()
-            && scale > 0.0
-            && !terms.moduli.is_empty()
-            && terms.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
-            && terms.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
-            && terms.dropped + LEAST_BITS <= terms.modulus_bits();
-        if sound {
+        if terms.is_sound() {
             Ok(terms)
         } else {
             Err(unreadable(reader.what, "fields that do not fit each other".to_owned(), "send them again"))
         }
+    }
+
+    /// Whether a client can encrypt by these terms.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.degree.is_power_of_two()
+            && self.degree.checked_mul(self.rank).is_some_and(|dimension| (1..=1 << 18).contains(&dimension))
+            && self.scale.is_finite()
+            && self.scale > 0.0
+            && !self.moduli.is_empty()
+            && self.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
+            && self.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
+            && self.dropped.saturating_add(LEAST_BITS) <= self.modulus_bits()
     }
 
     /// The modulus of the bodies.
