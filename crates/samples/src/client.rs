@@ -76,8 +76,8 @@ impl LightClient {
     /// have a smaller dimension. Only the owner of the secret makes one. Range: coefficients are -1, 0 or 1.
     ///
     /// # Errors
-    /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for terms and secrets
-    /// that do not fit each other.
+    /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for terms and
+    /// secrets that do not fit each other.
     pub fn new(
         mut terms: Terms,
         key: ClientKey,
