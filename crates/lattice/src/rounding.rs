@@ -174,6 +174,7 @@ fn integer_126(x: f64, added: f64) -> i128 {
 
 /// The double nearest to `word * 2^exponent / scale`, with an error of little more than half a unit in the
 /// last place.
+#[inline]
 #[must_use]
 pub fn quotient(word: i128, exponent: i32, scale: f64) -> f64 {
     let high = word as f64;
