@@ -59,7 +59,8 @@ struct Place<'a> {
     measured: bool,
 }
 
-/// Measures on `device`, or predicts without one; products of the sets `only` where some are named.
+/// Measures on `device`, or predicts without one. Where sets are named in `only`, it measures their products,
+/// and no bootstraps.
 pub fn run(timer: &Timer<'_>, device: Option<&str>, only: &[&str], runtime: &Runtime) -> Result<(), Failure> {
     let place =
         Place { timer, runtime: runtime.clone().on(device.unwrap_or(NONE))?, measured: device.is_some() };
@@ -70,7 +71,7 @@ pub fn run(timer: &Timer<'_>, device: Option<&str>, only: &[&str], runtime: &Run
     for name in TABLE.into_iter().filter(|name| only.is_empty() || only.contains(name)) {
         place.products(name)?;
     }
-    if timer.wants(BOOTSTRAP) {
+    if timer.wants(BOOTSTRAP) && only.is_empty() {
         BOOTSTRAPS
             .iter()
             .take(if timer.is_quick() { 0 } else { 2 })

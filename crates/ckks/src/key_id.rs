@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clathrate_samples::tag::key_name;
 use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
@@ -13,7 +14,7 @@ pub struct KeyId(pub [u8; 16]);
 
 impl fmt::Display for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0[..6].iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&key_name(&self.0))
     }
 }
 

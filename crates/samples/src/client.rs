@@ -47,8 +47,8 @@ pub struct LightClient {
 const WHAT: &str = "the state of a light client";
 
 fn unfit() -> SampleError {
-    let value = "a secret that is not ternary, or of another degree".to_owned();
-    unreadable(WHAT, value, "the bytes are damaged")
+    let value = "a secret that is not ternary, or does not fit the terms of the samples".to_owned();
+    unreadable(WHAT, value, "take the state, or the terms and the secret, as the owner made them")
 }
 
 /// Maximum length of a state: two secrets of the largest dimension, and the terms.
@@ -259,9 +259,9 @@ impl LightClient {
     /// [`LightClient::encrypt`] with counters from `counter` on.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] for a counter that was used or skipped before, and if the count of numbers
-    /// is not a multiple of the degree; [`SampleError::Empty`] without numbers; [`SampleError::NotFinite`],
-    /// [`SampleError::ValueTooLarge`]. The counter advances only if a message is returned.
+    /// [`SampleError::OutOfRange`] for a counter that was used or skipped before, if the count of numbers is
+    /// not a multiple of the degree, and for a number too large for the modulus; [`SampleError::Empty`]
+    /// without numbers; [`SampleError::NotFinite`]. The counter advances only if a message is returned.
     pub fn encrypt_at(&mut self, counter: u64, numbers: &[f64]) -> Result<Vec<u8>, SampleError> {
         let Terms { degree, scale, .. } = self.terms;
         if numbers.is_empty() {
@@ -355,7 +355,15 @@ impl LightClient {
         let Terms { scale, level, .. } = self.terms;
         let (needed, headroom) =
             ((value.abs() * scale + margin).log2(), (self.terms.modulus() as f64).log2() - 1.0);
-        Err(SampleError::ValueTooLarge { value, log2_scale: scale.log2(), needed, headroom, level })
+        let remedy = format!(
+            "at scale 2^{:.2} it needs {needed:.1} bits, and level {level} has room for {headroom:.1}: scale the numbers down, or make the client at a higher level",
+            scale.log2()
+        );
+        Err(SampleError::OutOfRange {
+            what: "a number of a light client",
+            value: format!("{value:e}"),
+            remedy,
+        })
     }
 
     /// The numbers of a reply of the server, in row-major order.

@@ -3,6 +3,8 @@
 use clathrate_lattice::sampling::SamplingError;
 use thiserror::Error;
 
+use crate::tag::key_name;
+
 /// Errors of light clients.
 #[derive(Debug, Error)]
 pub enum SampleError {
@@ -24,27 +26,15 @@ pub enum SampleError {
         /// NaN or an infinity.
         value: f64,
     },
-    /// A number too large for the scale and the modulus.
-    #[error(
-        "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {headroom:.1}: scale the data down or encrypt at a higher level"
-    )]
-    ValueTooLarge {
-        /// The number.
-        value: f64,
-        /// Binary logarithm of the scale.
-        log2_scale: f64,
-        /// Bits needed, sign included.
-        needed: f64,
-        /// Bits that the modulus has room for.
-        headroom: f64,
-        /// The level.
-        level: usize,
-    },
     /// No numbers.
-    #[error("there are no numbers to encrypt")]
+    #[error("there are no numbers to encrypt: give at least one")]
     Empty,
     /// Bytes for a client of another owner.
-    #[error("{what} belongs to another secret: it cannot be decrypted with this one")]
+    #[error(
+        "{what} belongs to secret {}, expected {}: it is for a client of another owner",
+        key_name(found),
+        key_name(expected)
+    )]
     OtherOwner {
         /// What the bytes are.
         what: &'static str,

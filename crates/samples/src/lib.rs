@@ -1,6 +1,6 @@
 //! Light clients: devices that encrypt a few numbers at a time with a secret and a counter, in a few bytes
 //! per number and a few hundred KiB of memory. They need no ring and no tables, and this crate has no files
-//! and no locks.
+//! and no locks. Where a client computes ahead, [`clathrate_arith::machine`] says whether memory is free.
 //!
 //! The owner of a secret key makes a client, and a server receives what it sends: both are in
 //! `clathrate_ckks::light`, which says how they talk. Of the layers below, a client uses single moduli, the

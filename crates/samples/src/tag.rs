@@ -2,6 +2,12 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
+/// The first bytes of the name of a secret key, as errors show it.
+#[must_use]
+pub fn key_name(id: &[u8; 16]) -> String {
+    id[..6].iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
 /// Bytes of a tag.
 pub const TAG_BYTES: usize = 16;
 

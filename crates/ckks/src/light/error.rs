@@ -9,9 +9,6 @@ impl From<SampleError> for CkksError {
     fn from(error: SampleError) -> Self {
         match error {
             SampleError::NotFinite { index, value } => Self::NotFinite { index, value, shape: None },
-            SampleError::ValueTooLarge { value, log2_scale, needed, headroom, level } => {
-                Self::ValueTooLarge { value, log2_scale, needed, headroom, level }
-            }
             SampleError::Empty => Self::Empty { shape: vec![0] },
             SampleError::OtherOwner { what, found, expected } => Self::WrongSecret {
                 what,

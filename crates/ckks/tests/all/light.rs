@@ -126,7 +126,7 @@ fn no_mask_is_used_twice() {
     assert!(client.encrypt_at(u64::MAX, &[3.0]).is_err(), "the last counter");
     // Numbers that are refused take no counter.
     assert!(matches!(client.encrypt(&[f64::NAN]), Err(SampleError::NotFinite { .. })));
-    assert!(matches!(client.encrypt(&[1e9]), Err(SampleError::ValueTooLarge { .. })));
+    assert!(matches!(client.encrypt(&[1e9]), Err(SampleError::OutOfRange { .. })));
     assert!(matches!(client.encrypt(&[]), Err(SampleError::Empty)));
     assert_eq!(client.next_counter(), 8);
     let x = receiver.receive(&[&later, &first], None).expect("samples in another order");
