@@ -68,8 +68,11 @@ pub fn run(timer: &Timer<'_>, device: Option<&str>, only: &[&str], runtime: &Run
         timer.note("no device is named (--device cuda): times are predicted, not measured");
     }
     place.kernels()?;
-    for name in TABLE.into_iter().filter(|name| only.is_empty() || only.contains(name)) {
-        place.products(name)?;
+    if timer.wants(MULTIPLY) || timer.wants(ROTATE) {
+        TABLE
+            .into_iter()
+            .filter(|name| only.is_empty() || only.contains(name))
+            .try_for_each(|name| place.products(name))?;
     }
     if timer.wants(BOOTSTRAP) && only.is_empty() {
         BOOTSTRAPS
