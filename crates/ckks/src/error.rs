@@ -11,6 +11,8 @@ use crate::names::{Operation, SecretName};
 use crate::progress::Cancelled;
 use crate::shape::ModuleShape;
 
+mod refusals;
+
 /// Errors of the CKKS layer.
 ///
 /// Operations check their operands (keys, parameters, secrets, shapes, levels, scales and bounds) before they
@@ -29,22 +31,25 @@ use crate::shape::ModuleShape;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CkksError {
-    /// An error of the lattice layer.
+    /// An error of the lattice layer, of arithmetic, or of random generation.
     #[error(transparent)]
     Lattice(#[from] LatticeError),
-    /// An error of the arithmetic layer.
-    #[error(transparent)]
-    Arith(#[from] ArithError),
     /// A file that cannot be read, written or used.
     #[error(transparent)]
     File(FileError),
-    /// Random generation failed.
-    #[error("random generation failed: {0}")]
-    Sampling(#[from] SamplingError),
+    /// A device that is missing or failed.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
     /// A parameter specification that cannot be used.
     #[error("parameters: {reason}")]
     InvalidParams {
         /// What is wrong and which value would be right.
+        reason: String,
+    },
+    /// What correct parameters do not have, such as a temporary rank or a segment for bootstraps.
+    #[error("{reason}")]
+    Unsupported {
+        /// What is missing, and which parameters would have it.
         reason: String,
     },
     /// A parameter set below the security threshold.
@@ -60,22 +65,6 @@ pub enum CkksError {
         distribution: String,
         /// What to change.
         remedy: String,
-    },
-    /// A specification from someone else that accepts fewer than 128 bits of security, where the caller did
-    /// not allow that.
-    #[error(
-        "{}. The specification accepts that, and whoever reads it must, too: ask for parameters of 128 bits, or, for tests only, pass `allow_insecure`",
-        insecure_in_words(.bits, .dimension, .log2_qp, .distribution)
-    )]
-    InsecureSpec {
-        /// Estimated bits; 0 where the security table does not cover the key.
-        bits: f64,
-        /// Module dimension, degree times rank.
-        dimension: usize,
-        /// Bits of the largest modulus.
-        log2_qp: f64,
-        /// The secret's distribution, in words.
-        distribution: String,
     },
     /// Parameters whose tables are larger than the runtime allows.
     #[error(
@@ -94,57 +83,25 @@ pub enum CkksError {
         /// Limit of the runtime in bytes.
         limit: usize,
     },
-    /// Parameters that cannot be bootstrapped.
-    #[error("the parameters \"{params}\" cannot be bootstrapped: {reason}")]
-    NotBootstrappable {
-        /// The parameters' name.
-        params: String,
-        /// What is missing, and which parameters would be right.
-        reason: String,
+    /// Objects of different parameters.
+    #[error(
+        "{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set"
+    )]
+    WrongParams {
+        /// The object that does not fit.
+        what: &'static str,
+        /// Name and digest of the object's parameters.
+        found: String,
+        /// Name and digest of the parameters expected.
+        expected: String,
     },
-    /// An operation that needs a temporary rank, which the parameters do not have.
-    #[error("{operation} needs a temporary rank: set `temporary_rank` and `temporary` in the parameters")]
-    NoTemporaryRank {
+    /// An evaluator without evaluation keys.
+    #[error(
+        "{operation} needs evaluation keys: make them with the secret key and give them to the evaluator"
+    )]
+    NoKeys {
         /// The operation.
         operation: &'static str,
-    },
-    /// An ephemeral secret that the parameters do not have.
-    #[error(
-        "these parameters have no ephemeral secret: set `ephemeral_weight`, e.g. to 32, in the specification"
-    )]
-    NoEphemeralSecret,
-    /// A secret of another library that the secret key was not given.
-    #[error(
-        "the secret key does not have the secret of another library with the number {number}: give it by with_outside_secret"
-    )]
-    NoOutsideSecret {
-        /// The number of that secret.
-        number: u64,
-    },
-    /// A key for a direct product (without the temporary rank) at a shape where no level is secure over the
-    /// widened chain.
-    #[error(
-        "at degree and rank {shape} no level is secure over the widened chain: products go through the temporary rank"
-    )]
-    NoDirectKey {
-        /// Degree and rank.
-        shape: ModuleShape,
-    },
-    /// A switch at a degree too low for switching keys.
-    #[error(
-        "there are no switching keys at degree and rank {shape}: convert to degree {least} or higher first"
-    )]
-    DegreeWithoutKeys {
-        /// Degree and rank.
-        shape: ModuleShape,
-        /// The lowest degree with keys.
-        least: usize,
-    },
-    /// A name that no key has.
-    #[error("there is no key called \"{name}\"")]
-    UnknownKey {
-        /// The name.
-        name: String,
     },
     /// A missing key.
     #[error("{}", missing(*operation, *shape, held))]
@@ -156,15 +113,20 @@ pub enum CkksError {
         /// What the key set has instead: rotations, ranks, or names of keys.
         held: String,
     },
-    /// A reduction of the rank for which no keys can be made.
-    #[error("the rank cannot be reduced from {from} to {to}: {remedy}")]
-    RankStep {
-        /// The ciphertext's rank.
-        from: usize,
-        /// The rank asked for.
-        to: usize,
-        /// What to do.
-        remedy: String,
+    /// Keys that a planned circuit needs are not in the key set.
+    #[error(
+        "{operation} needs {}, {:.2} GiB, that the key set does not have: {names}; make evaluation keys for the needs of its plan",
+        clathrate_arith::text::counted(*count, "key"), *bytes as f64 / (1u64 << 30) as f64
+    )]
+    MissingKeys {
+        /// The circuit.
+        operation: &'static str,
+        /// How many keys.
+        count: usize,
+        /// Their bytes in memory.
+        bytes: usize,
+        /// The names of the first few keys.
+        names: String,
     },
     /// No keys for the ciphertext's degree and rank.
     #[error("a ciphertext of degree and rank {shape} needs keys of that shape; the key set has: {available}")]
@@ -174,35 +136,11 @@ pub enum CkksError {
         /// The degrees and ranks that the key set has keys for.
         available: String,
     },
-    /// A ciphertext above the highest level that is secure at the shape it is converted to.
-    #[error(
-        "{operation} to degree and rank {shape} is secure up to level {most}, the ciphertext is at level {level}: drop it to level {most} or below first"
-    )]
-    LevelTooHigh {
-        /// The operation.
-        operation: &'static str,
-        /// Degree and rank of the result.
-        shape: ModuleShape,
-        /// The ciphertext's level.
-        level: usize,
-        /// The highest secure level at that shape.
-        most: usize,
-    },
-    /// A conversion that the ciphertext does not allow.
-    #[error("{operation}: {reason}")]
-    Conversion {
-        /// The operation.
-        operation: &'static str,
-        /// Why the ciphertext does not allow it, and what to do.
+    /// Objects under another secret than the operation expects.
+    #[error("{reason}")]
+    WrongSecret {
+        /// The secrets, and what to do.
         reason: String,
-    },
-    /// No preset of the given name.
-    #[error("there is no preset \"{name}\"; there are: {known}")]
-    UnknownPreset {
-        /// The name given.
-        name: String,
-        /// The names of all presets.
-        known: String,
     },
     /// Data with an entry that is not finite.
     #[error("the data has {} at index {}: only finite numbers can be encrypted", number(*value), place(*index, shape.as_deref()))]
@@ -214,61 +152,28 @@ pub enum CkksError {
         /// The shape of the data, if it is known.
         shape: Option<Vec<usize>>,
     },
-    /// A function to be approximated that is not finite at a point of its domain.
-    #[error(
-        "the function is {value} at x = {x}: a fit needs finite values on the whole domain; choose a domain without this point"
-    )]
-    FunctionNotFinite {
-        /// The point.
-        x: f64,
-        /// NaN or an infinity.
-        value: f64,
+    /// Numbers that are too large, or may be by their declared bound: for a modulus, for a bootstrap, or for
+    /// the domain of a polynomial.
+    #[error("{reason}")]
+    TooLarge {
+        /// The numbers, the limit, and what to do.
+        reason: String,
     },
-    /// Data too large for the scale and the modulus.
-    #[error(
-        "a value of magnitude {value:.4e} at scale 2^{log2_scale:.2} needs {needed:.1} bits, level {level} has room for {headroom:.1}: scale the data down or encrypt at a higher level"
-    )]
-    ValueTooLarge {
-        /// The largest magnitude.
-        value: f64,
-        /// The scale.
-        log2_scale: f64,
-        /// Bits needed, sign included.
-        needed: f64,
-        /// Bits that the modulus has room for.
-        headroom: f64,
-        /// The level.
-        level: usize,
+    /// An argument out of range.
+    #[error("{what} is {value}: {remedy}")]
+    OutOfRange {
+        /// The argument.
+        what: &'static str,
+        /// Its value.
+        value: String,
+        /// The range.
+        remedy: String,
     },
-    /// A decrypted message that fills the modulus.
-    #[error(
-        "the decrypted message does not fit its modulus: at scale 2^{log2_scale:.2}, level {level} holds magnitudes up to 2^{log2_limit:.1}, and a larger one has wrapped around; scale the data or the weights down, or leave more bits in the first modulus step"
-    )]
-    Overflow {
-        /// The scale.
-        log2_scale: f64,
-        /// The level.
-        level: usize,
-        /// Binary logarithm of the largest magnitude that fits.
-        log2_limit: f64,
-    },
-    /// An array without entries.
-    #[error("the array of shape {shape:?} has no entries: there is nothing to encrypt or multiply")]
+    /// An array without entries, or a sum without terms.
+    #[error("{reason}")]
     Empty {
-        /// Its shape.
-        shape: Vec<usize>,
-    },
-    /// A sum without terms.
-    #[error("{operation} has no terms, and its shape and level are those of its terms: give at least one")]
-    NoTerms {
-        /// The operation.
-        operation: &'static str,
-    },
-    /// A step that earlier checks rule out: a bug of this library.
-    #[error("a bug in Clathrate, please report it: {operation} came to a step that its checks rule out")]
-    Internal {
-        /// The operation.
-        operation: &'static str,
+        /// What is empty.
+        reason: String,
     },
     /// Shapes that do not fit.
     #[error("{operation}: shapes {left:?} and {right:?} do not fit: {remedy}")]
@@ -282,14 +187,6 @@ pub enum CkksError {
         /// What would fit.
         remedy: String,
     },
-    /// Slots in bit-reversed order, for an operation that moves slots in natural order.
-    #[error(
-        "{operation} moves slots in natural order, and these are in bit-reversed order: encrypt the array in natural order"
-    )]
-    BitReversed {
-        /// The operation.
-        operation: &'static str,
-    },
     /// Operands encoded differently.
     #[error(
         "{operation} needs the encoding {expected}, and {got} was given: encrypt the array in {expected}"
@@ -302,6 +199,14 @@ pub enum CkksError {
         /// What it got.
         got: String,
     },
+    /// An operand whose shape, layout or secret an operation cannot work on.
+    #[error("{operation}: {reason}")]
+    Unsuitable {
+        /// The operation.
+        operation: &'static str,
+        /// Why the operand is unsuitable, and what to do.
+        reason: String,
+    },
     /// An array that cannot be part of the given batch.
     #[error("array {index} of the batch: {error}")]
     InBatch {
@@ -309,6 +214,14 @@ pub enum CkksError {
         index: usize,
         /// What is wrong with the array.
         error: Box<CkksError>,
+    },
+    /// A symbol of a dry run where data is needed.
+    #[error(
+        "{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere"
+    )]
+    Symbol {
+        /// The operation.
+        operation: &'static str,
     },
     /// Scales that cannot be brought together.
     #[error(
@@ -345,126 +258,11 @@ pub enum CkksError {
         /// The ciphertext's level.
         level: usize,
     },
-    /// Factors so small that rounding at their scale would lose them.
-    #[error(
-        "the largest factor, {largest:e}, has {bits:.1} bits at the scale 2^{log2_scale:.1} that it is rounded at, and would be lost: multiply the factors by a power of two and divide the decrypted result by it, choose a larger scale (`weight_scale` of a matrix), or take parameters with longer steps"
-    )]
-    FactorTooSmall {
-        /// The largest magnitude of a factor.
-        largest: f64,
-        /// Bits of that factor at its scale.
-        bits: f64,
-        /// Binary logarithm of the factors' scale.
-        log2_scale: f64,
-    },
-    /// Numbers that may be too large for the modulus, by their declared bound.
-    #[error(
-        "numbers may be as large as {magnitude:.3e} here, by the bound on the inputs, and at scale 2^{log2_scale:.1} level {level} has room for {headroom:.3e}: scale the inputs or the factors down, state a smaller bound, or take parameters with a longer first step"
-    )]
-    BoundTooLarge {
-        /// The bound on the numbers.
-        magnitude: f64,
-        /// Binary logarithm of the scale.
-        log2_scale: f64,
-        /// The level.
-        level: usize,
-        /// The largest number that the modulus holds.
-        headroom: f64,
-    },
-    /// Numbers that may be too large for a bootstrap, by their declared bound.
-    #[error(
-        "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap at a higher level, divide by a plain number before and multiply by it behind, or declare a smaller bound where they are smaller (`with_bound`)"
-    )]
-    BeyondRange {
-        /// The operation.
-        operation: &'static str,
-        /// The bound on the numbers.
-        bound: f64,
-    },
-    /// Numbers that may be outside the interval of a polynomial, by their declared bound.
-    #[error(
-        "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`)", -bound
-    )]
-    OutsideDomain {
-        /// The bound on the numbers.
-        bound: f64,
-        /// The lower end of the domain.
-        low: f64,
-        /// The upper end of the domain.
-        high: f64,
-    },
-    /// A plain matrix whose product wraps around for numbers of magnitude 1.
-    #[error(
-        "the magnitudes along a row of the matrix add up to {row_sum:.3e}, so that numbers of magnitude 1 have products as large, and at scale 2^{log2_scale:.1} level {level} has room for {headroom:.3e}: scale the matrix down, declare a bound below 1 where the numbers are smaller (`bound` at encryption), or take parameters with a longer first step"
-    )]
-    WeightsTooLarge {
-        /// The largest sum of magnitudes along a row.
-        row_sum: f64,
-        /// Binary logarithm of the product's scale.
-        log2_scale: f64,
-        /// The product's level.
-        level: usize,
-        /// The largest number that the modulus holds.
-        headroom: f64,
-    },
-    /// A rescale of an array that is no product.
-    #[error(
-        "nothing to rescale: the scale 2^{log2_scale:.2} is that of level {level} already; only products have a larger one"
-    )]
-    NothingToRescale {
-        /// Binary logarithm of the scale.
-        log2_scale: f64,
-        /// The level.
-        level: usize,
-    },
-    /// Too low a level for a polynomial.
-    #[error(
-        "a polynomial of degree {degree} takes {} here, the ciphertext is at level {level}: {}lower the degree (a larger `error` of a function does), or use parameters with more levels",
-        counted(*depth, "level"),
-        higher_level(depth + lowest, *highest)
-    )]
-    PolynomialDepth {
-        /// The degree.
-        degree: usize,
-        /// Levels that the polynomial takes.
-        depth: usize,
-        /// The ciphertext's level.
-        level: usize,
-        /// The lowest level of results: where parameters bootstrap, the lowest level of the application.
-        lowest: usize,
-        /// The highest level of arrays ([`Params::fresh_level`](crate::Params::fresh_level)).
-        highest: usize,
-    },
-    /// A drop to a level above the ciphertext's.
-    #[error("cannot drop from level {from} to level {to}: levels only go down")]
-    LevelUp {
-        /// The ciphertext's level.
-        from: usize,
-        /// The level asked for.
-        to: usize,
-    },
-    /// An evaluator without evaluation keys.
-    #[error(
-        "{operation} needs evaluation keys: make them with the secret key and give them to the evaluator"
-    )]
-    NoKeys {
-        /// The operation.
-        operation: &'static str,
-    },
-    /// Keys that a planned circuit needs are not in the key set.
-    #[error(
-        "{operation} needs {}, {:.2} GiB, that the key set does not have: {names}; make evaluation keys for the needs of its plan",
-        clathrate_arith::text::counted(*count, "key"), *bytes as f64 / (1u64 << 30) as f64
-    )]
-    MissingKeys {
-        /// The circuit.
-        operation: &'static str,
-        /// How many keys.
-        count: usize,
-        /// Their bytes in memory.
-        bytes: usize,
-        /// The names of the first few keys.
-        names: String,
+    /// A level that does not suit the operation for another reason than [`CkksError::LevelTooLow`].
+    #[error("{reason}")]
+    Level {
+        /// The levels, and what to do.
+        reason: String,
     },
     /// Less free memory than an operation takes.
     #[error("{operation} takes about {:.2} GiB of memory, and {:.2} GiB are free: {remedy}", gib(*needed), gib(*free))]
@@ -478,122 +276,15 @@ pub enum CkksError {
         /// What would help.
         remedy: &'static str,
     },
-    /// A device that is missing or failed.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// Objects of different parameters.
-    #[error(
-        "{what} was made for other parameters: {found} instead of {expected}; use objects of one parameter set"
-    )]
-    WrongParams {
-        /// The object that does not fit.
-        what: &'static str,
-        /// Name and digest of the object's parameters.
-        found: String,
-        /// Name and digest of the parameters expected.
-        expected: String,
-    },
-    /// A key of another secret.
-    #[error(
-        "{what} belongs to secret {found}, expected {expected}: it cannot be combined or decrypted with this one"
-    )]
-    WrongSecret {
-        /// The object that does not fit.
-        what: &'static str,
-        /// The object's key id.
-        found: String,
-        /// The key id expected.
-        expected: String,
-    },
-    /// Operands under different secrets of one owner.
-    #[error(
-        "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with share_mask, split_mask, change_secret, or pack for samples of a device"
-    )]
-    DifferentSecrets {
-        /// The operation.
-        operation: &'static str,
-        /// The left operand's secret.
-        left: String,
-        /// The right operand's secret.
-        right: String,
-    },
-    /// An operation that has no keys under a secret.
-    #[error("{operation} has no keys under the secret \"{secret}\": {remedy}")]
-    SecretWithoutKeys {
-        /// The operation.
-        operation: &'static str,
-        /// The ciphertext's secret.
-        secret: String,
-        /// What to do first.
-        remedy: &'static str,
-    },
-    /// An operation across the bodies that share a mask.
-    #[error("{operation}: {bodies} bodies share a mask, and {reason}: {remedy}")]
-    SharedMask {
-        /// The operation.
-        operation: &'static str,
-        /// Bodies under one mask.
-        bodies: usize,
-        /// Why the bodies must not share a mask here.
-        reason: &'static str,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// Operands whose layouts differ.
-    #[error("{operation}: the operands are laid out differently ({left}; {right}): {remedy}")]
-    DifferentLayouts {
-        /// The operation.
-        operation: &'static str,
-        /// The left operand's layout.
-        left: String,
-        /// The right operand's layout.
-        right: String,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// Dirty padding that would enter the result.
-    #[error(
-        "{operation}: rows of {columns} entries in {places} places have padding that is not zero and would come into the result: clear it with clear_padding first"
-    )]
-    DirtyPadding {
-        /// The operation.
-        operation: &'static str,
-        /// Numbers in a row.
-        columns: usize,
-        /// Places for a row.
-        places: usize,
-    },
-    /// Numbers that do not fit a polynomial of this degree.
-    #[error(
-        "{what} do not fit polynomials of degree {degree}: use a higher degree, or real numbers in coefficients"
-    )]
-    NoRoom {
-        /// Which numbers.
-        what: &'static str,
-        /// The degree.
-        degree: usize,
-    },
-    /// A symbol of a dry run where data is needed.
-    #[error(
-        "{operation} has a symbol for an operand: a dry run has levels and scales, no data; use symbols alone there, and ciphertexts elsewhere"
-    )]
-    Symbol {
-        /// The operation.
-        operation: &'static str,
-    },
-    /// An argument out of range.
-    #[error("{what} is {value}: {remedy}")]
-    OutOfRange {
-        /// The argument.
-        what: &'static str,
-        /// Its value.
-        value: String,
-        /// The range.
-        remedy: String,
-    },
     /// The receiver of the operation's reports cancelled it.
     #[error("stopped by the progress callback; nothing was changed")]
     Cancelled,
+    /// A step that earlier checks rule out: a bug of this library.
+    #[error("a bug in Clathrate, please report it: {operation} came to a step that its checks rule out")]
+    Internal {
+        /// The operation.
+        operation: &'static str,
+    },
 }
 
 /// The message of a missing key.
@@ -632,6 +323,18 @@ pub(crate) fn place(index: usize, shape: Option<&[usize]>) -> String {
     }
 }
 
+impl From<ArithError> for CkksError {
+    fn from(error: ArithError) -> Self {
+        Self::Lattice(error.into())
+    }
+}
+
+impl From<SamplingError> for CkksError {
+    fn from(error: SamplingError) -> Self {
+        Self::Lattice(error.into())
+    }
+}
+
 impl From<Cancelled> for CkksError {
     fn from(_: Cancelled) -> Self {
         Self::Cancelled
@@ -667,56 +370,25 @@ impl CkksError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::InBatch { error, .. } => error.kind(),
-            Self::InvalidParams { .. }
-            | Self::UnknownPreset { .. }
-            | Self::TablesTooLarge { .. }
-            | Self::Arith(_) => ErrorKind::Params,
-            Self::Insecure { .. } | Self::InsecureSpec { .. } => ErrorKind::Security,
+            Self::InvalidParams { .. } | Self::Unsupported { .. } | Self::TablesTooLarge { .. } => {
+                ErrorKind::Params
+            }
+            Self::Insecure { .. } => ErrorKind::Security,
             Self::NotFinite { .. }
-            | Self::FunctionNotFinite { .. }
-            | Self::ValueTooLarge { .. }
-            | Self::Overflow { .. }
+            | Self::TooLarge { .. }
             | Self::Empty { .. }
-            | Self::NoTerms { .. }
-            | Self::FactorTooSmall { .. }
-            | Self::BoundTooLarge { .. }
-            | Self::BeyondRange { .. }
-            | Self::OutsideDomain { .. }
-            | Self::WeightsTooLarge { .. }
             | Self::OutOfRange { .. }
             | Self::Symbol { .. } => ErrorKind::Value,
-            Self::Shape { .. }
-            | Self::Encoding { .. }
-            | Self::BitReversed { .. }
-            | Self::Conversion { .. }
-            | Self::SharedMask { .. }
-            | Self::DifferentLayouts { .. }
-            | Self::DirtyPadding { .. }
-            | Self::NoRoom { .. } => ErrorKind::Shape,
-            Self::NotBootstrappable { .. }
-            | Self::NoTemporaryRank { .. }
-            | Self::RankStep { .. }
-            | Self::NoEphemeralSecret
-            | Self::NoDirectKey { .. } => ErrorKind::Params,
-            Self::DegreeWithoutKeys { .. } => ErrorKind::Shape,
-            Self::UnknownKey { .. } => ErrorKind::File,
+            Self::Shape { .. } | Self::Encoding { .. } | Self::Unsuitable { .. } => ErrorKind::Shape,
             Self::ScaleMismatch { .. } | Self::ScaleOutOfRange { .. } => ErrorKind::Scale,
-            Self::LevelTooLow { .. }
-            | Self::NothingToRescale { .. }
-            | Self::PolynomialDepth { .. }
-            | Self::LevelUp { .. }
-            | Self::LevelTooHigh { .. } => ErrorKind::Level,
+            Self::LevelTooLow { .. } | Self::Level { .. } => ErrorKind::Level,
             Self::NoKeys { .. }
             | Self::MissingKeys { .. }
             | Self::MissingKey { .. }
             | Self::NoRelativeKeys { .. } => ErrorKind::MissingKey,
             Self::WrongParams { .. } => ErrorKind::WrongParams,
-            Self::NoOutsideSecret { .. }
-            | Self::WrongSecret { .. }
-            | Self::DifferentSecrets { .. }
-            | Self::SecretWithoutKeys { .. } => ErrorKind::WrongSecret,
+            Self::WrongSecret { .. } => ErrorKind::WrongSecret,
             Self::File(error) => file_kind(error),
-            Self::Sampling(_) => ErrorKind::Random,
             Self::Cancelled => ErrorKind::Cancelled,
             Self::Internal { .. } => ErrorKind::Internal,
             Self::NotEnoughMemory { .. } | Self::Device(DeviceError::OutOfMemory { .. }) => ErrorKind::Memory,
@@ -742,16 +414,6 @@ fn insecure_in_words(bits: &f64, dimension: &usize, log2_qp: &f64, distribution:
 /// Bytes in GiB.
 fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
-}
-
-/// The part of a remedy that asks for level `needed`; `highest` is the highest level of arrays.
-fn higher_level(needed: usize, highest: usize) -> String {
-    if needed > highest {
-        return format!(
-            "level {needed} would be needed, and arrays under these parameters have levels up to {highest}: "
-        );
-    }
-    format!("start from level {needed} or higher, ")
 }
 
 fn lattice_kind(error: &LatticeError) -> ErrorKind {
@@ -799,11 +461,11 @@ pub enum ErrorKind {
     MissingKey,
     /// Objects of different parameters.
     WrongParams,
-    /// A file that cannot be read or used.
+    /// Objects under another secret than the operation expects.
     WrongSecret,
-    /// An error of the operating system.
+    /// A file that cannot be read or used.
     File,
-    /// The operating system refused.
+    /// An error of the operating system at a file.
     Io,
     /// Random generation failed.
     Random,

@@ -33,6 +33,6 @@ impl KeyId {
         if self == other {
             return Ok(());
         }
-        Err(CkksError::WrongSecret { what, found: other.to_string(), expected: self.to_string() })
+        Err(CkksError::wrong_secret(what, other.to_string(), self.to_string()))
     }
 }

@@ -103,7 +103,7 @@ impl Params {
             return refuse(format!("of dimension {dimension}"), format!("these parameters take 1 to {most}"));
         }
         if words.is_empty() {
-            return Err(CkksError::Empty { shape: vec![0] });
+            return Err(CkksError::no_entries([0]));
         }
         if !words.len().is_multiple_of(dimension + 1) {
             return refuse(

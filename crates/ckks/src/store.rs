@@ -165,7 +165,7 @@ impl Params {
     ///
     /// # Errors
     /// [`CkksError::File`], also if the file's digest is not that of its specification;
-    /// [`CkksError::InsecureSpec`]; [`CkksError::InvalidParams`] and other errors of parameters.
+    /// [`CkksError::Insecure`]; [`CkksError::InvalidParams`] and other errors of parameters.
     pub fn from_reader(
         reader: &FileReader<'_>,
         allow_insecure: bool,
@@ -647,7 +647,10 @@ impl EvaluationKeys {
         let mut keys = Self::none(params, KeyId(unhex(&metadata.key_id)?));
         for (index, (entry, seed)) in metadata.keys.iter().zip(seeds).enumerate() {
             let at = params.with_keys_at(entry.shape)?;
-            let unknown = || CkksError::UnknownKey { name: entry.name.chars().take(80).collect() };
+            let unknown = || {
+                let name: String = entry.name.chars().take(80).collect();
+                inconsistent(&format!("there is no key called \"{name}\""))
+            };
             let name = KeyName::parse(&entry.name, at.degree()).ok_or_else(unknown)?;
             let definition = at.key_definition(name)?;
             let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;

@@ -130,9 +130,7 @@ pub(crate) enum Failure {
 fn in_options(error: &CkksError) -> String {
     let text = error.to_string();
     match error {
-        CkksError::Insecure { .. } | CkksError::InsecureSpec { .. } => {
-            text.replace("`allow_insecure`", "--allow-insecure")
-        }
+        CkksError::Insecure { .. } => text.replace("`allow_insecure`", "--allow-insecure"),
         CkksError::TablesTooLarge { bytes, .. } => {
             text.replace("`table_bytes` of the runtime", &format!("the limit with --table-bytes {bytes}"))
         }

@@ -78,7 +78,7 @@ fn python_message(error: &CkksError) -> Option<String> {
         CkksError::InBatch { index, error } => {
             format!("array {index} of the batch: {}", python_message(error)?)
         }
-        CkksError::InsecureSpec { .. } | CkksError::Insecure { .. } => {
+        CkksError::Insecure { .. } => {
             error.to_string().replace("`allow_insecure`", "`allow_insecure=True`")
         }
         CkksError::TablesTooLarge { bytes, .. } => error.to_string().replace(
@@ -102,9 +102,9 @@ fn python_message(error: &CkksError) -> Option<String> {
              with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
             shape.degree, shape.rank
         ),
-        CkksError::DifferentSecrets { operation, left, right } => format!(
-            "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with `ct.share_mask(...)` or \
-             `ct.split_mask()`, those of a device by `ct.pack(cl.PackingPlan(params, device=...))`"
+        CkksError::WrongSecret { reason } => reason.replace(
+            "with share_mask, split_mask, change_secret, or pack for samples of a device",
+            "with `ct.share_mask(...)` or `ct.split_mask()`, those of a device by `ct.pack(cl.PackingPlan(params, device=...))`",
         ),
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"

@@ -192,6 +192,7 @@ fn strangers_leave_nothing_behind() {
     assert_refused!(
         Inbox::open(&path, &params, &other.authentication_key()),
         CkksError::WrongSecret { .. },
+        "belongs to secret",
         "a light client"
     );
 }

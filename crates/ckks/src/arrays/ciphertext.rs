@@ -56,7 +56,7 @@ impl Ciphertext {
     ///
     /// # Errors
     /// The errors of an encryption of such an array: [`CkksError::Empty`], [`CkksError::OutOfRange`],
-    /// [`CkksError::NoRoom`], level and scale errors.
+    /// [`CkksError::Unsuitable`], level and scale errors.
     pub fn symbol(
         params: &Params,
         shape: &[usize],
@@ -111,7 +111,7 @@ impl Ciphertext {
     /// Refuses an array whose numbers may be too large for the modulus, by their bound.
     ///
     /// # Errors
-    /// [`CkksError::BoundTooLarge`].
+    /// [`CkksError::TooLarge`].
     pub fn check_bound(&self) -> Result<(), CkksError> {
         self.params.check_bound(self.estimate.magnitude, self.scale, self.level)
     }
@@ -245,7 +245,7 @@ impl Ciphertext {
     /// computed bound.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not positive and finite; [`CkksError::BoundTooLarge`]
+    /// [`CkksError::OutOfRange`] for a bound that is not positive and finite; [`CkksError::TooLarge`]
     /// for a bound that exceeds the modulus at the array's level and scale.
     pub fn with_bound(&self, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
@@ -519,7 +519,7 @@ impl Ciphertext {
     /// Refuses arrays under other secrets than the main one, which have no keys for `operation`.
     ///
     /// # Errors
-    /// [`CkksError::SecretWithoutKeys`].
+    /// [`CkksError::WrongSecret`].
     pub(crate) fn check_main(&self, operation: &'static str) -> Result<(), CkksError> {
         let remedy = match self.secret {
             SecretName::Main => return Ok(()),
@@ -530,13 +530,13 @@ impl Ciphertext {
             }
             _ => "change to the main secret with change_secret first",
         };
-        Err(CkksError::SecretWithoutKeys { operation, secret: self.secret.to_string(), remedy })
+        Err(CkksError::secret_without_keys(operation, self.secret, remedy))
     }
 
     /// Refuses arrays with several rows in a polynomial.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`].
+    /// [`CkksError::Unsuitable`].
     pub(crate) fn check_one_lane(&self, operation: &'static str) -> Result<(), CkksError> {
         let Layout { lanes, degree, .. } = self.layout;
         if lanes == 1 {
@@ -554,13 +554,13 @@ impl Ciphertext {
                 )
             }
         };
-        Err(CkksError::Conversion { operation, reason })
+        Err(CkksError::Unsuitable { operation, reason })
     }
 
     /// Refuses arrays with several rows in a polynomial, and those with several slots for each number.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`], with the remedy.
+    /// [`CkksError::Unsuitable`], with the remedy.
     pub(crate) fn check_plain(&self, operation: &'static str) -> Result<(), CkksError> {
         self.check_one_lane(operation)?;
         if self.layout.copies == 1 {
@@ -570,19 +570,19 @@ impl Ciphertext {
             "each number is in {} neighbouring slots, as sums of rows that share polynomials are",
             self.layout.copies
         );
-        Err(CkksError::Conversion { operation, reason })
+        Err(CkksError::Unsuitable { operation, reason })
     }
 
     /// Refuses arrays whose dirty padding would enter the result.
     ///
     /// # Errors
-    /// [`CkksError::DirtyPadding`].
+    /// [`CkksError::Unsuitable`].
     pub(crate) fn check_padding(&self, operation: &'static str) -> Result<(), CkksError> {
         if self.layout.padding == Padding::Zero {
             return Ok(());
         }
         let (columns, places) = (self.layout.columns, self.layout.chunks * self.layout.capacity);
-        Err(CkksError::DirtyPadding { operation, columns, places })
+        Err(CkksError::dirty_padding(operation, columns, places))
     }
 }
 

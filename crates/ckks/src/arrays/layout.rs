@@ -163,7 +163,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or
-    /// overflowing sizes; [`CkksError::NoRoom`] for slots at degree 1.
+    /// overflowing sizes; [`CkksError::Unsuitable`] for slots at degree 1.
     pub fn new(shape: &[usize], encoding: Encoding, degree: usize) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
         let (axis, order, padding) = (BodyAxis::Chunks, Order::Natural, Padding::Zero);
@@ -190,7 +190,7 @@ impl Layout {
     /// The same array with complex numbers, in coefficients as pairs.
     ///
     /// # Errors
-    /// [`CkksError::NoRoom`] for pairs of coefficients at degree 1.
+    /// [`CkksError::Unsuitable`] for pairs of coefficients at degree 1.
     pub fn with_complex(self) -> Result<Self, CkksError> {
         let layout = Self { complex: true, paired: false, ..self };
         if self.encoding == Encoding::Slots { Ok(layout) } else { layout.with_native_capacity() }
@@ -212,7 +212,7 @@ impl Layout {
             } else {
                 "complex numbers as pairs of coefficients"
             };
-            return Err(CkksError::NoRoom { what, degree: self.degree });
+            return Err(CkksError::no_room(what, self.degree));
         }
         let capacity = match self.encoding {
             Encoding::Coefficients => most,
@@ -444,7 +444,7 @@ impl Layout {
     /// stay in the component of the powers of `X^gap`; other numbers are spread over more components.
     ///
     /// # Errors
-    /// [`CkksError::NoRoom`] where the lower degree has too few slots.
+    /// [`CkksError::Unsuitable`] where the lower degree has too few slots.
     pub fn split_degree(self, gap: usize) -> Result<Self, CkksError> {
         let degree = self.degree / gap;
         if self.lanes > 1 && self.encoding == Encoding::Coefficients {
@@ -456,7 +456,7 @@ impl Layout {
                     counted(self.bodies, "body"),
                     self.degree / self.lanes,
                 );
-                return Err(CkksError::Conversion { operation: "a move to a lower degree", reason });
+                return Err(CkksError::Unsuitable { operation: "a move to a lower degree", reason });
             }
             return Ok(Self { degree, lanes: 1, ..self }.with_padding(self.padding));
         }
@@ -465,7 +465,7 @@ impl Layout {
             return if self.period() <= layout.most_capacity() {
                 Ok(layout)
             } else {
-                Err(CkksError::NoRoom { what: "these slots", degree })
+                Err(CkksError::no_room("these slots", degree))
             };
         }
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
@@ -496,7 +496,7 @@ impl Layout {
     /// degree `n gap`: the inverse of [`Layout::split_degree`] for lanes.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] unless each row is one polynomial of real coefficients with a separate mask,
+    /// [`CkksError::Unsuitable`] unless each row is one polynomial of real coefficients with a separate mask,
     /// and the stride leaves room for `gap` lanes.
     pub fn gathered(self, gap: usize) -> Result<Self, CkksError> {
         let full = self.chunks == 1 && self.components == 1 && self.lanes == 1 && self.bodies == 1;
@@ -507,7 +507,7 @@ impl Layout {
         let reason = format!(
             "rows are brought into one polynomial where each came from one (to_mlwe), or fills one of real coefficients alone; these are {self}"
         );
-        Err(CkksError::Conversion { operation: "packing of rows", reason })
+        Err(CkksError::Unsuitable { operation: "packing of rows", reason })
     }
 
     /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts
@@ -597,7 +597,7 @@ impl Layout {
 /// Rows and columns of a shape.
 fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
     if shape.contains(&0) {
-        return Err(CkksError::Empty { shape: shape.to_vec() });
+        return Err(CkksError::no_entries(shape));
     }
     let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
     if shape.len() > 2 || size.is_none_or(|size| size >> MOST_ENTRIES_BITS != 0) {

@@ -81,7 +81,7 @@ impl Evaluator {
     /// ([`Evaluator::recorded`]). Numbers must be at most 1 in magnitude wherever a bootstrap is possible.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a
+    /// [`CkksError::Unsupported`] for parameters that cannot bootstrap; [`CkksError::OutOfRange`] for a
     /// level outside of the application.
     pub fn bootstrapping(self, lowest: Option<Level>) -> Result<Self, CkksError> {
         let plans = AutomaticPlans::new(self.params());

@@ -76,22 +76,22 @@ impl ConversionPlan {
     /// The plan for arrays like `x`, at its level and scale, to the other encoding.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows that share polynomials, were split, or are real coefficients in
-    /// bit-reversed order, and for dirty padding between coefficients; [`CkksError::SharedMask`];
+    /// [`CkksError::Unsuitable`] for rows that share polynomials, were split, or are real coefficients in
+    /// bit-reversed order, for padding between coefficients that is not zero, and for bodies under one mask;
     /// [`CkksError::LevelTooLow`] if `x` has too few levels; [`CkksError::ScaleMismatch`] for a product that
     /// awaits its rescale; [`CkksError::OutOfRange`] for an impossible number of levels; those of
     /// [`LinearTransform::plan_with`](super::linear::LinearTransform::plan_with).
     pub fn new(x: &Ciphertext, options: ConversionOptions) -> Result<Self, CkksError> {
         let (layout, params) = (*x.layout(), x.params());
-        let refuse = |reason: String| Err(CkksError::Conversion { operation: CONVERSION, reason });
+        let refuse = |reason: String| Err(CkksError::Unsuitable { operation: CONVERSION, reason });
         x.check_plain(CONVERSION)?;
         if layout.bodies > 1 {
-            return Err(CkksError::SharedMask {
-                operation: CONVERSION,
-                bodies: layout.bodies,
-                reason: "the conversion is one of polynomials with masks of their own",
-                remedy: "take the bodies apart with split_mask first",
-            });
+            return Err(CkksError::shared_mask(
+                CONVERSION,
+                layout.bodies,
+                "the conversion is one of polynomials with masks of their own",
+                "take the bodies apart with split_mask first",
+            ));
         }
         if layout.components > 1 {
             return refuse(format!(
@@ -296,7 +296,7 @@ impl ConversionPlan {
     /// changes between natural and bit-reversed.
     ///
     /// # Errors
-    /// [`CkksError::DifferentLayouts`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for
+    /// [`CkksError::Unsuitable`], [`CkksError::ScaleMismatch`] and [`CkksError::LevelTooLow`] for
     /// arrays that do not fit the plan; missing keys; parameter and secret errors.
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         evaluator.check(x)?;
@@ -304,12 +304,7 @@ impl ConversionPlan {
         x.check_main(CONVERSION)?;
         if (Layout { rows: 1, ..x.layout }) != self.row {
             let remedy = "make a plan for arrays like this one";
-            return Err(CkksError::DifferentLayouts {
-                operation: CONVERSION,
-                left: x.layout.to_string(),
-                right: self.row.to_string(),
-                remedy,
-            });
+            return Err(CkksError::different_layouts(CONVERSION, x.layout, self.row, remedy));
         }
         let x = &*evaluator.refreshed(x, LevelsNeeded::Level(self.level))?;
         if x.level < self.level {

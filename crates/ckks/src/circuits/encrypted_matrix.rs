@@ -161,7 +161,7 @@ impl KeyNeeds {
 ///
 /// # Errors
 /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Encoding`] unless coefficients;
-/// [`CkksError::Conversion`] for complex numbers; [`CkksError::SecretWithoutKeys`] for several bodies
+/// [`CkksError::Unsuitable`] for complex numbers; [`CkksError::WrongSecret`] for several bodies
 /// under one mask; [`CkksError::MissingKeys`].
 pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
     check_matrix(evaluator, x, TRANSPOSITION)?;
@@ -231,8 +231,8 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
 ///
 /// # Errors
 /// [`CkksError::Shape`] if the numbers of rows differ; [`CkksError::Encoding`] unless coefficients;
-/// [`CkksError::Conversion`] for complex numbers, and for operands that no keyless conversion brings
-/// to one shape; [`CkksError::SecretWithoutKeys`] for several bodies under one mask;
+/// [`CkksError::Unsuitable`] for complex numbers, and for operands that no keyless conversion brings
+/// to one shape; [`CkksError::WrongSecret`] for several bodies under one mask;
 /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::ScaleOutOfRange`]; [`CkksError::MissingKeys`].
 pub fn multiply_transposed(
     evaluator: &Evaluator,
@@ -271,7 +271,7 @@ pub fn multiply_transposed(
         let reason = format!(
             "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
         );
-        return Err(CkksError::Conversion { operation: PRODUCT, reason });
+        return Err(CkksError::Unsuitable { operation: PRODUCT, reason });
     }
     // Computes at the largest degree of equal dimension.
     let target = params.relative(params.rlwe_shape())?;
@@ -353,7 +353,7 @@ fn taken_apart(
         let reason =
             "rows of one number that share polynomials come apart as LWE samples: encrypt them without lanes"
                 .to_owned();
-        return Err(CkksError::Conversion { operation, reason });
+        return Err(CkksError::Unsuitable { operation, reason });
     }
     evaluator.to_mlwe(x, x.params().rank() * lanes)
 }
@@ -439,11 +439,11 @@ fn check_matrix(evaluator: &Evaluator, x: &Ciphertext, operation: &'static str) 
     }
     if x.is_complex() {
         let reason = "it takes real numbers: multiply real and imaginary parts on their own".to_owned();
-        return Err(CkksError::Conversion { operation, reason });
+        return Err(CkksError::Unsuitable { operation, reason });
     }
     if x.params().degree() == 1 {
         let reason = "LWE samples are no polynomials: pack them first".to_owned();
-        return Err(CkksError::Conversion { operation, reason });
+        return Err(CkksError::Unsuitable { operation, reason });
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ impl Weights {
     /// at this scale, or the scale is below 1.
     pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
         if rows == 0 || inner == 0 {
-            return Err(CkksError::Empty { shape: vec![rows, inner] });
+            return Err(CkksError::no_entries([rows, inner]));
         }
         if rows.checked_mul(inner) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();
@@ -183,19 +183,14 @@ impl Weights {
     /// Refuses weights whose product with numbers of magnitude 1 may wrap around at this scale and level.
     ///
     /// # Errors
-    /// [`CkksError::WeightsTooLarge`].
+    /// [`CkksError::TooLarge`].
     pub(super) fn check_row_sum(&self, params: &Params, scale: f64, level: Level) -> Result<(), CkksError> {
         // As for declared bounds, one bit for the sign, and a guard bit that detects overflows.
         let headroom = (params.log2_q(level) - 2.0 - scale.log2()).exp2();
         if self.norms.row_sum <= headroom {
             return Ok(());
         }
-        Err(CkksError::WeightsTooLarge {
-            row_sum: self.norms.row_sum,
-            log2_scale: scale.log2(),
-            level: level.0,
-            headroom,
-        })
+        Err(CkksError::weights_too_large(self.norms.row_sum, scale.log2(), level.0, headroom))
     }
 
     /// The estimate of the product from that of the factor, including the error of rounding the weights.
@@ -257,8 +252,8 @@ impl Weights {
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::ScaleOutOfRange`], [`CkksError::WrongParams`];
-    /// [`CkksError::BoundTooLarge`] and [`CkksError::WeightsTooLarge`] if numbers would wrap around;
-    /// [`CkksError::SharedMask`] if rows share a mask and the keys to split it are missing.
+    /// [`CkksError::TooLarge`] if numbers would wrap around; [`CkksError::Unsuitable`] if rows share a mask
+    /// and the keys to split it are missing.
     pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         evaluator.params().check_related(x.params(), "the ciphertext")?;
         if x.encoding() == Encoding::Slots {
@@ -269,12 +264,12 @@ impl Weights {
             x = Cow::Owned(evaluator.split_mask(&x)?);
         }
         if x.layout().axis == BodyAxis::Rows {
-            return Err(CkksError::SharedMask {
-                operation: "a matrix product",
-                bodies: x.layout().bodies,
-                reason: "rows under one mask are under different secrets and cannot be added",
-                remedy: "attach the keys of split_mask, prepare the matrix for such rows, or put chunks of each row under one mask",
-            });
+            return Err(CkksError::shared_mask(
+                "a matrix product",
+                x.layout().bodies,
+                "rows under one mask are under different secrets and cannot be added",
+                "attach the keys of split_mask, prepare the matrix for such rows, or put chunks of each row under one mask",
+            ));
         }
         if lanes > 1 {
             x = Cow::Owned(evaluator.to_mlwe(&x, x.params().rank() * lanes)?);

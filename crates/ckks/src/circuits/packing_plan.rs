@@ -152,7 +152,7 @@ impl PackingPlan {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] without numbers, for a limit below the keys of every method, with the
-    /// minimum, and for impossible midpoints; [`CkksError::Conversion`] if these parameters cannot pack to
+    /// minimum, and for impossible midpoints; [`CkksError::Unsuitable`] if these parameters cannot pack to
     /// rank 1, and for the row method with the secret of a device; [`CkksError::InvalidParams`] for a degree
     /// that the family does not have; level errors.
     pub fn new(params: &Params, options: &PackingOptions) -> Result<Self, CkksError> {
@@ -182,7 +182,7 @@ impl PackingPlan {
                 "the row method, which is the only one for odd ranks, does not pack samples under the secret \"{}\": take columns or midpoints",
                 options.secret
             );
-            return Err(CkksError::Conversion { operation: "packing", reason });
+            return Err(CkksError::Unsuitable { operation: "packing", reason });
         }
         let mut priced = Vec::with_capacity(methods.len());
         for method in methods {
@@ -331,7 +331,7 @@ impl PackingPlan {
     /// The same array at rank 1 and the degree of equal dimension, packed by `plan`.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another shape or secret than the plan's;
+    /// [`CkksError::Unsuitable`] for samples of another shape or secret than the plan's;
     /// [`CkksError::WrongParams`]; the errors of [`Evaluator::to_rlwe`] and [`Evaluator::pack`].
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -341,7 +341,7 @@ impl PackingPlan {
     /// [`PackingPlan::run`] for rows of one polynomial each: [`Evaluator::pack_rows`].
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for a plan of the row method, which packs numbers instead of rows; the
+    /// [`CkksError::Unsuitable`] for a plan of the row method, which packs numbers instead of rows; the
     /// errors of [`PackingPlan::run`] and [`Evaluator::pack_rows`].
     pub fn run_on_rows(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -349,7 +349,7 @@ impl PackingPlan {
             PackingMethod::Midpoints(ranks) => evaluator.pack_rows(x, ranks),
             PackingMethod::Rows => {
                 let reason = "the method \"rows\" spreads the numbers of a row: make a plan with the method \"column\"".to_owned();
-                Err(CkksError::Conversion { operation: "packing of rows", reason })
+                Err(CkksError::Unsuitable { operation: "packing of rows", reason })
             }
         }
     }
@@ -364,7 +364,7 @@ impl PackingPlan {
                 "the plan is for samples of shape {planned}, not {own}: make one with `degree` {}",
                 own.degree
             );
-            return Err(CkksError::Conversion { operation: "packing", reason });
+            return Err(CkksError::Unsuitable { operation: "packing", reason });
         }
         if x.secret() != self.secret {
             let reason = format!(
@@ -372,7 +372,7 @@ impl PackingPlan {
                 self.secret,
                 x.secret()
             );
-            return Err(CkksError::Conversion { operation: "packing", reason });
+            return Err(CkksError::Unsuitable { operation: "packing", reason });
         }
         x.params().check_same(&self.samples, "the plan of packing")
     }

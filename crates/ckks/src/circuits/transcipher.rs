@@ -111,7 +111,7 @@ impl SamplesPlan {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for masks of another client or used masks, for bytes that are not a message,
-    /// and for counters that are missing, outside of the range, or duplicate; [`CkksError::Conversion`] for
+    /// and for counters that are missing, outside of the range, or duplicate; [`CkksError::Unsuitable`] for
     /// another plan than that of the masks; missing keys.
     pub fn run_prepared(
         &self,
@@ -137,7 +137,7 @@ impl SamplesPlan {
         let same = packed.layout() == &layout && prepared.pairs == self.pairs();
         if !same || receiver.params().shape() != self.samples().shape() {
             let reason = "they were prepared with another plan: give that one".to_owned();
-            return Err(CkksError::Conversion { operation: OPERATION, reason });
+            return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
         let mut packed = packed.clone();
         let (ring, basis, gap) =

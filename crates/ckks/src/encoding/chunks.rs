@@ -18,7 +18,7 @@ use crate::parameters::Params;
 /// `largest` is a bound on the magnitudes of the numbers. The time depends on this bound only.
 ///
 /// # Errors
-/// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+/// [`CkksError::NotFinite`], [`CkksError::TooLarge`].
 pub(crate) fn encode_polynomial(
     params: &Params,
     (values, largest): (ValuesRef<'_>, f64),

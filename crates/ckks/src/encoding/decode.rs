@@ -35,7 +35,7 @@ const NOISE_SLACK_BITS: f64 = 0.1;
 /// check finds most overflows, but does not prove that there was none.
 ///
 /// # Errors
-/// [`CkksError::Overflow`].
+/// [`CkksError::TooLarge`].
 #[inline(never)]
 pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Level) -> Result<(), CkksError> {
     let limit = params.log2_q(level) - SIGN_BITS - GUARD_BITS;
@@ -45,7 +45,7 @@ pub fn check_guard(params: &Params, coefficients: &[f64], scale: f64, level: Lev
     if largest.is_finite() && largest <= (limit + NOISE_SLACK_BITS - scale.log2()).exp2() {
         return Ok(());
     }
-    Err(CkksError::Overflow { log2_scale: scale.log2(), level: level.0, log2_limit: limit - scale.log2() })
+    Err(CkksError::overflow(scale.log2(), level.0, limit - scale.log2()))
 }
 
 /// The primes of a level that decryption reads first: a prefix of the basis, and whether it is shorter than

@@ -48,7 +48,7 @@ const SHORT_LIMIT: f64 = (1u64 << 62) as f64;
 /// `round(coefficients * scale)` as a polynomial at `level`.
 ///
 /// # Errors
-/// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+/// [`CkksError::NotFinite`], [`CkksError::TooLarge`].
 pub fn encode_coefficients(
     params: &Params,
     coefficients: Vec<f64>,
@@ -107,7 +107,7 @@ fn round_short(
 /// depends on it and not on the slots.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`].
+/// [`CkksError::TooLarge`].
 #[inline(never)]
 pub(crate) fn encode_slots(
     params: &Params,
@@ -127,7 +127,7 @@ pub(crate) fn encode_slots(
 /// error names `level`.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`], also for slots of more than 120 bits, for which the transform is not exact
+/// [`CkksError::TooLarge`], also for slots of more than 120 bits, for which the transform is not exact
 /// enough.
 fn slots_to_poly(
     encoder: &Encoder,
@@ -200,7 +200,7 @@ pub(super) const GUARD_BITS: f64 = 1.0;
 /// wrap around; the range between is a guard.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`].
+/// [`CkksError::TooLarge`].
 pub fn check_headroom(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
     check_bits(largest, scale, level, room_bits(params, level))
 }
@@ -220,7 +220,7 @@ pub(crate) fn deciding_magnitude(declared: Option<f64>, values: ValuesRef<'_>, s
 /// [`check_headroom`] for numbers that are not encoded at `scale`, but are factors of products at this scale.
 ///
 /// # Errors
-/// [`CkksError::ValueTooLarge`].
+/// [`CkksError::TooLarge`].
 pub fn check_product_headroom(
     params: &Params,
     largest: f64,
@@ -238,11 +238,5 @@ fn check_bits(largest: f64, scale: f64, level: Level, headroom: f64) -> Result<(
         return Ok(());
     }
     let needed = scaled.log2() + SIGN_BITS;
-    Err(CkksError::ValueTooLarge {
-        value: largest,
-        log2_scale: scale.log2(),
-        needed,
-        headroom,
-        level: level.0,
-    })
+    Err(CkksError::value_too_large(largest, scale.log2(), needed, headroom, level.0))
 }

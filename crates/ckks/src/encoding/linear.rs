@@ -154,7 +154,7 @@ impl LinearTransform {
     ) -> Result<Self, CkksError> {
         let values = values.into();
         if rows == 0 || columns == 0 {
-            return Err(CkksError::Empty { shape: vec![rows, columns] });
+            return Err(CkksError::no_entries([rows, columns]));
         }
         if rows.checked_mul(columns) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();

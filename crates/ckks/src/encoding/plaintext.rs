@@ -58,8 +58,8 @@ impl Plaintext {
     /// `values` are complex.
     ///
     /// # Errors
-    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::NoRoom`], [`CkksError::NotFinite`],
-    /// [`CkksError::ValueTooLarge`], [`CkksError::ScaleOutOfRange`], level errors.
+    /// [`CkksError::Empty`], [`CkksError::Shape`], [`CkksError::Unsuitable`], [`CkksError::NotFinite`],
+    /// [`CkksError::TooLarge`], [`CkksError::ScaleOutOfRange`], level errors.
     pub fn encode<'v>(
         params: &Params,
         values: impl Into<ValuesRef<'v>>,
@@ -264,7 +264,7 @@ impl Plaintext {
     ///
     /// # Errors
     /// [`CkksError::WrongParams`], [`CkksError::Encoding`], [`CkksError::Shape`],
-    /// [`CkksError::DifferentLayouts`]; [`CkksError::OutOfRange`] for a level below `x`'s.
+    /// [`CkksError::Unsuitable`]; [`CkksError::OutOfRange`] for a level below `x`'s.
     pub(crate) fn operand(
         &self,
         x: &Ciphertext,
@@ -285,13 +285,8 @@ impl Plaintext {
             });
         }
         if !self.layout.same_polynomials(&x.layout) {
-            let (left, right) = (x.layout.to_string(), self.layout.to_string());
-            return Err(CkksError::DifferentLayouts {
-                operation,
-                left,
-                right,
-                remedy: "encode the plaintext for this ciphertext with encode_for",
-            });
+            let remedy = "encode the plaintext for this ciphertext with encode_for";
+            return Err(CkksError::different_layouts(operation, x.layout, self.layout, remedy));
         }
         if self.level < x.level {
             let remedy = format!("encode it at level {} or higher, or drop the ciphertext", x.level);

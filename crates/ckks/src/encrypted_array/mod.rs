@@ -139,7 +139,7 @@ impl EncryptedArray {
     /// `data` as an array with the evaluator of this one.
     ///
     /// # Errors
-    /// [`CkksError::BoundTooLarge`] if the numbers of a dry run may be too large for the modulus.
+    /// [`CkksError::TooLarge`] if the numbers of a dry run may be too large for the modulus.
     pub fn beside(&self, data: Ciphertext) -> Result<Self, CkksError> {
         data.check_bound()?;
         Ok(Self { data: Arc::new(data), made: Arc::default(), ..self.clone() })
@@ -352,7 +352,7 @@ impl EncryptedArray {
 
     /// The array among `parts` whose keys an operation on all of them uses; `operation` in errors.
     fn holder_of<'a>(parts: &[&'a Self], operation: &'static str) -> Result<&'a Self, CkksError> {
-        let first = parts.first().ok_or(CkksError::NoTerms { operation })?;
+        let first = parts.first().ok_or(CkksError::no_terms(operation))?;
         Ok(parts.iter().find(|part| part.evaluator.has_keys()).unwrap_or(first))
     }
 
@@ -360,7 +360,7 @@ impl EncryptedArray {
     /// has some; `operation` in errors.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; those of `work`.
+    /// [`CkksError::Empty`] without parts; those of `work`.
     pub fn gather<T>(
         parts: &[&Self],
         operation: &'static str,

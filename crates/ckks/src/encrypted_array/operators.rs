@@ -93,12 +93,12 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::mul`]; [`CkksError::OutOfRange`] if a divisor has no finite inverse;
-    /// [`CkksError::Conversion`] for an encrypted divisor.
+    /// [`CkksError::Unsuitable`] for an encrypted divisor.
     pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
         match other.into() {
             Operand::Encrypted(_) => {
                 let reason = "a ciphertext is no divisor: multiply by an approximation of its inverse on the interval of its numbers";
-                Err(CkksError::Conversion { operation: DIVISION, reason: reason.to_owned() })
+                Err(CkksError::Unsuitable { operation: DIVISION, reason: reason.to_owned() })
             }
             Operand::Number(divisor) | Operand::Integer(divisor) => {
                 self.multiply_by(inverse_of(divisor.into(), 0, &[])?.re)

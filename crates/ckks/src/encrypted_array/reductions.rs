@@ -179,7 +179,7 @@ impl EncryptedArray {
         }
         let Values::Real(values) = weights.values else {
             let reason = "coefficients take real weights: multiply by the real and the imaginary part in turn, or encrypt in slots";
-            return Err(CkksError::Conversion { operation: INNER_PRODUCT, reason: reason.to_owned() });
+            return Err(CkksError::Unsuitable { operation: INNER_PRODUCT, reason: reason.to_owned() });
         };
         let shape = weights.shape;
         let total = self.map_factor(|evaluator, x| {

@@ -89,7 +89,7 @@ impl EncryptedArray {
     /// The rows of all parts, one below the other.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; those of [`Evaluator::concatenate`].
+    /// [`CkksError::Empty`] without parts; those of [`Evaluator::concatenate`].
     pub fn concatenate(parts: &[&Self]) -> Result<Self, CkksError> {
         // Products stay as they are if all parts are products.
         if parts.iter().all(|part| part.data.awaits_rescale()) {
@@ -103,7 +103,7 @@ impl EncryptedArray {
     /// The columns of all parts, one beside the other.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; those of [`Evaluator::join_columns`].
+    /// [`CkksError::Empty`] without parts; those of [`Evaluator::join_columns`].
     pub fn join_columns(parts: &[&Self]) -> Result<Self, CkksError> {
         Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.join_columns(data)?))
     }

@@ -52,13 +52,13 @@ const LEAST_FACTOR_BITS: f64 = 10.0;
 /// would lose. Factors that are all zero are accepted.
 ///
 /// # Errors
-/// [`CkksError::FactorTooSmall`].
+/// [`CkksError::OutOfRange`].
 pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<(), CkksError> {
     let bits = (largest * scale / rounding).log2();
     if largest == 0.0 || bits >= LEAST_FACTOR_BITS {
         return Ok(());
     }
-    Err(CkksError::FactorTooSmall { largest, bits, log2_scale: scale.log2() })
+    Err(CkksError::factor_too_small(largest, bits, scale.log2()))
 }
 
 /// Whether the bundles of `out` have the shape of those of `x`.
@@ -72,7 +72,7 @@ fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
 /// The polynomial by which each bundle is multiplied: one for all of its bodies, because they share the mask.
 ///
 /// # Errors
-/// [`CkksError::SharedMask`] if the bodies of one bundle have different factors.
+/// [`CkksError::Unsuitable`] if the bodies of one bundle have different factors.
 fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
     let of_bundle = |bundle: usize| {
         let mut factors =
@@ -81,12 +81,7 @@ fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec
         factors.all(|factor| factor == first).then_some(first)
     };
     let factors: Option<Vec<_>> = (0..layout.bundles()).map(of_bundle).collect();
-    factors.ok_or(CkksError::SharedMask {
-        operation: ELEMENT_WISE,
-        bodies: layout.bodies,
-        reason: "the factors differ from body to body",
-        remedy: "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask",
-    })
+    factors.ok_or(CkksError::shared_mask(ELEMENT_WISE, layout.bodies, "the factors differ from body to body", "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask"))
 }
 
 impl Evaluator {
@@ -204,7 +199,7 @@ impl Evaluator {
     /// `x + values`, an array of `x`'s shape. The padding is unchanged.
     ///
     /// # Errors
-    /// Shape errors; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+    /// Shape errors; [`CkksError::NotFinite`], [`CkksError::TooLarge`].
     pub fn add_plain<'v>(
         &self,
         x: &Ciphertext,
@@ -288,7 +283,7 @@ impl Evaluator {
     /// `x * values`, element by element, not rescaled. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] if bodies under one mask would be
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::Unsuitable`] if bodies under one mask would be
     /// multiplied by different numbers; [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if
     /// `x`'s scale leaves no bits for the factor; shape and value errors.
     pub fn multiply_plain<'v>(
@@ -335,7 +330,7 @@ impl Evaluator {
     /// canonical scales. The padding is multiplied by zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::SharedMask`] if bodies under one mask would be
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::Unsuitable`] if bodies under one mask would be
     /// multiplied by different numbers; [`CkksError::ScaleOutOfRange`] if the modulus has no room for the
     /// product; [`CkksError::OutOfRange`] for a plaintext of a lower level; shape errors.
     pub fn multiply_encoded(&self, x: &Ciphertext, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
@@ -368,7 +363,7 @@ impl Evaluator {
     /// result does not depend on the number; [`Evaluator::multiply_integer`] takes none.
     ///
     /// # Errors
-    /// [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
+    /// [`CkksError::NotFinite`], [`CkksError::TooLarge`]; [`CkksError::LevelTooLow`] at level 0.
     pub fn multiply_scalar(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if !factor.is_finite() {
@@ -387,7 +382,7 @@ impl Evaluator {
     /// `x * factor` for an integer. Takes no level: the result has the scale of `x`.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`].
+    /// [`CkksError::TooLarge`].
     pub fn multiply_integer(&self, x: &Ciphertext, factor: i128) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let magnitude = factor.unsigned_abs() as f64;

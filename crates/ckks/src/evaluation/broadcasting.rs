@@ -123,9 +123,8 @@ impl Evaluator {
     /// first axes. Rows are repeated in both encodings, the single numbers of rows in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] if the array does not broadcast to the shape; [`CkksError::SharedMask`] if rows
-    /// share a mask, [`CkksError::Conversion`] if they share a polynomial; the errors of
-    /// [`Evaluator::broadcast`].
+    /// [`CkksError::Shape`] if the array does not broadcast to the shape; [`CkksError::Unsuitable`] if rows
+    /// share a mask or a polynomial; the errors of [`Evaluator::broadcast`].
     pub fn broadcast_to(&self, x: &Ciphertext, shape: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if x.shape() == shape {
@@ -170,7 +169,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless one column whose number is in every slot; [`CkksError::Encoding`] in
-    /// coefficients; [`CkksError::SharedMask`] if rows share a mask.
+    /// coefficients; [`CkksError::Unsuitable`] if rows share a mask.
     pub fn column_to_vector(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, COLUMN)?;
@@ -214,7 +213,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::SharedMask`] if the row would need several chunks under one mask; [`CkksError::Empty`],
+    /// [`CkksError::Unsuitable`] if the row would need several chunks under one mask; [`CkksError::Empty`],
     /// [`CkksError::OutOfRange`].
     pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -235,12 +234,12 @@ impl Evaluator {
         let shape = [&x.shape[..rows], &[columns]].concat();
         let layout = x.layout.of_shape(&shape)?.with_padding(Padding::Dirty);
         if layout.chunks > 1 && x.layout.axis == BodyAxis::Chunks && x.layout.bodies > 1 {
-            return Err(CkksError::SharedMask {
-                operation: BROADCAST,
-                bodies: x.layout.bodies,
-                reason: "the chunks of a row would be under different secrets",
-                remedy: "take the bodies apart with split_mask, or put rows under one mask",
-            });
+            return Err(CkksError::shared_mask(
+                BROADCAST,
+                x.layout.bodies,
+                "the chunks of a row would be under different secrets",
+                "take the bodies apart with split_mask, or put rows under one mask",
+            ));
         }
         let bundles =
             x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();

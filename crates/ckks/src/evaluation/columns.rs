@@ -44,10 +44,10 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Empty`] without columns; [`CkksError::OutOfRange`] for columns beyond the last;
-    /// [`CkksError::Shape`] for a single number; [`CkksError::Conversion`] for numbers in bit-reversed order,
-    /// and for a range over several polynomials of a row that starts, or in slots ends, inside one;
-    /// [`CkksError::SharedMask`] if chunks of a row share a mask and some of them are selected; in slots
-    /// missing keys and the errors of [`Evaluator::multiply_plain`].
+    /// [`CkksError::Shape`] for a single number; [`CkksError::Unsuitable`] for numbers in bit-reversed order,
+    /// and for a range over several polynomials of a row that starts, or in slots ends, inside one, and if
+    /// chunks of a row share a mask and some of them are selected; in slots missing keys and the errors of
+    /// [`Evaluator::multiply_plain`].
     pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_range(x, &columns)?;
@@ -122,7 +122,7 @@ fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> 
         });
     };
     if columns.is_empty() {
-        return Err(CkksError::Empty { shape: [rows, &[0]].concat() });
+        return Err(CkksError::no_entries([rows, &[0]].concat()));
     }
     if columns.end > count {
         let remedy = format!("the array has {count}, counted from 0");
@@ -134,7 +134,7 @@ fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> 
 /// The layout of the selection, and the sources of the bundles of each line.
 fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Source>), CkksError> {
     let (layout, Range { start, end }) = (x.layout, columns.clone());
-    let refused = |reason: String| Err(CkksError::Conversion { operation: SELECTION, reason });
+    let refused = |reason: String| Err(CkksError::Unsuitable { operation: SELECTION, reason });
     if layout.order != Order::Natural {
         return refused(
             "the numbers are in bit-reversed order: encrypt the array in natural order".to_owned(),
@@ -188,10 +188,10 @@ fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<
     if first.is_multiple_of(layout.bodies) && (ends || cut) {
         return Ok(());
     }
-    Err(CkksError::SharedMask {
-        operation: SELECTION,
-        bodies: layout.bodies,
-        reason: "columns under one mask are selected together",
-        remedy: "take the bodies apart with split_mask first, or select whole masks, all bodies of each",
-    })
+    Err(CkksError::shared_mask(
+        SELECTION,
+        layout.bodies,
+        "columns under one mask are selected together",
+        "take the bodies apart with split_mask first, or select whole masks, all bodies of each",
+    ))
 }

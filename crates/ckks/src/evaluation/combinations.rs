@@ -60,8 +60,8 @@ impl Evaluator {
     /// factor, and one product with `X^{n/2}` for all imaginary parts.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without a term; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::LevelTooLow`] for operands of different levels; [`CkksError::ValueTooLarge`],
+    /// [`CkksError::Empty`] without a term; [`CkksError::Encoding`] unless slots;
+    /// [`CkksError::LevelTooLow`] for operands of different levels; [`CkksError::TooLarge`],
     /// [`CkksError::NotFinite`] for factors; shape, layout, secret and scale errors.
     pub fn linear_combination(
         &self,
@@ -69,7 +69,7 @@ impl Evaluator {
         scale: f64,
     ) -> Result<Ciphertext, CkksError> {
         let &[(first, _), ..] = terms else {
-            return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION });
+            return Err(CkksError::no_terms(LINEAR_COMBINATION));
         };
         check_one_level(terms.iter().map(|&(x, _)| x), first.level, LINEAR_COMBINATION)?;
         self.linear_combination_at(first.level, terms, scale)
@@ -79,7 +79,7 @@ impl Evaluator {
     /// above `level`, which saves copies.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`] for an operand below `level`.
+    /// [`CkksError::Level`] for an operand below `level`.
     pub(crate) fn linear_combination_at(
         &self,
         level: Level,
@@ -87,7 +87,7 @@ impl Evaluator {
         scale: f64,
     ) -> Result<Ciphertext, CkksError> {
         let &[(first, _), ..] = terms else {
-            return Err(CkksError::NoTerms { operation: LINEAR_COMBINATION });
+            return Err(CkksError::no_terms(LINEAR_COMBINATION));
         };
         check_slots(first, LINEAR_COMBINATION)?;
         first.params.check_scale(scale, level)?;
@@ -105,13 +105,13 @@ impl Evaluator {
             let needed = (factor.norm() * scale / x.scale + 1.0).log2();
             if needed > FACTOR_BITS {
                 let (log2_scale, level) = ((scale / x.scale).log2(), level.0);
-                return Err(CkksError::ValueTooLarge {
-                    value: factor.norm(),
+                return Err(CkksError::value_too_large(
+                    factor.norm(),
                     log2_scale,
                     needed,
-                    headroom: FACTOR_BITS,
+                    FACTOR_BITS,
                     level,
-                });
+                ));
             }
             let exact = factor * scale / x.scale;
             let (re, im) = integers(exact);
@@ -152,7 +152,7 @@ impl Evaluator {
     /// All operands have one level; all products and `plus` have one scale.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
+    /// [`CkksError::Empty`] without a product; [`CkksError::LevelTooLow`] for operands of different levels;
     /// [`CkksError::ScaleMismatch`] for products of different scales.
     pub fn sum_of_products_rescale(
         &self,
@@ -160,7 +160,7 @@ impl Evaluator {
         plus: Option<&Ciphertext>,
     ) -> Result<Ciphertext, CkksError> {
         let &[ProductTerm { left: first, .. }, ..] = products else {
-            return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS });
+            return Err(CkksError::no_terms(SUM_OF_PRODUCTS));
         };
         check_one_level(
             products.iter().flat_map(|product| [product.left, product.right]).chain(plus),
@@ -174,7 +174,7 @@ impl Evaluator {
     /// primes above `level`.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`] for an operand below `level`.
+    /// [`CkksError::Level`] for an operand below `level`.
     pub(crate) fn sum_of_products_at(
         &self,
         level: Level,
@@ -182,7 +182,7 @@ impl Evaluator {
         plus: Option<&Ciphertext>,
     ) -> Result<Ciphertext, CkksError> {
         let &[ProductTerm { left: first, right, .. }, ..] = products else {
-            return Err(CkksError::NoTerms { operation: SUM_OF_PRODUCTS });
+            return Err(CkksError::no_terms(SUM_OF_PRODUCTS));
         };
         check_slots(first, SUM_OF_PRODUCTS)?;
         first.check_main(SUM_OF_PRODUCTS)?;
@@ -242,7 +242,7 @@ impl Evaluator {
     /// `x + number` in every slot, padding included. Bodies without entries stay zero.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`].
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::NotFinite`], [`CkksError::TooLarge`].
     pub fn add_constant(&self, x: &Ciphertext, number: Complex64) -> Result<Ciphertext, CkksError> {
         self.with_constant(x.clone(), number)
     }
@@ -283,7 +283,7 @@ impl Evaluator {
     /// The same array without the primes above `level`, at its scale: free and without noise.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] if the scale does not fit the modulus of
+    /// [`CkksError::Level`]; [`CkksError::ScaleOutOfRange`] if the scale does not fit the modulus of
     /// `level`.
     pub(crate) fn restrict<'c>(
         &self,
@@ -292,7 +292,7 @@ impl Evaluator {
     ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         self.check(x)?;
         if level > x.level {
-            return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+            return Err(CkksError::level_up(x.level.0, level.0));
         }
         if level == x.level {
             return Ok(Cow::Borrowed(x));
@@ -340,7 +340,7 @@ fn check_one_level<'c>(
 /// Refuses an operand below `level`, or whose scale does not fit there.
 fn check_room_at(x: &Ciphertext, level: Level) -> Result<(), CkksError> {
     if level > x.level {
-        return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+        return Err(CkksError::level_up(x.level.0, level.0));
     }
     if level == x.level { Ok(()) } else { x.params.check_scale(x.scale, level) }
 }
@@ -396,7 +396,7 @@ fn relinearised(
             Some(sum) => sum.add_assign(&product)?,
         }
     }
-    let mut sum = sum.ok_or(CkksError::NoTerms { operation: SUM_OF_PRODUCTS })?;
+    let mut sum = sum.ok_or(CkksError::no_terms(SUM_OF_PRODUCTS))?;
     if let Some(plus) = plus {
         sum.add_bundle(&*at_basis(plus, index, basis)?)?;
     }

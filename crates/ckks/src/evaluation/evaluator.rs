@@ -285,9 +285,9 @@ impl Evaluator {
     /// all these arrays have bounds on numbers and errors.
     ///
     /// # Errors
-    /// [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::Conversion`] for a
+    /// [`CkksError::Symbol`] for an evaluator that does not record; [`CkksError::Unsuitable`] for a
     /// ciphertext with data; [`CkksError::OutOfRange`] for a bound that is not a positive number;
-    /// [`CkksError::BoundTooLarge`] if numbers of this bound do not fit the symbol's level and scale.
+    /// [`CkksError::TooLarge`] if numbers of this bound do not fit the symbol's level and scale.
     pub fn take_symbol(&self, symbol: Ciphertext, bound: Option<f64>) -> Result<Ciphertext, CkksError> {
         let variance = symbol.params.noise_model().fresh_public();
         let symbol = self.take_encrypted(symbol, bound, variance)?;
@@ -315,7 +315,7 @@ impl Evaluator {
             let reason =
                 "the ciphertext has data: give a symbol of it, with its shape, encoding, level and scale"
                     .to_owned();
-            return Err(CkksError::Conversion { operation: "a dry run", reason });
+            return Err(CkksError::Unsuitable { operation: "a dry run", reason });
         }
         if let Some(bound) = bound.filter(|bound| !(bound.is_finite() && *bound > 0.0)) {
             let remedy = "give the largest magnitude of the numbers, above 0".to_owned();
@@ -597,15 +597,14 @@ impl Evaluator {
         }
         x.key_id.check_same(y.key_id, "the right operand")?;
         if x.secret != y.secret {
-            let (left, right) = (x.secret.to_string(), y.secret.to_string());
-            return Err(CkksError::DifferentSecrets { operation, left, right });
+            return Err(CkksError::different_secrets(operation, x.secret, y.secret));
         }
         if x.params != y.params {
             let (left, right) = (x.params.shape(), y.params.shape());
             let reason = format!(
                 "the operands have degree and rank {left} and {right}: bring them to one with to_rank, to_rlwe or to_mlwe"
             );
-            return Err(CkksError::Conversion { operation, reason });
+            return Err(CkksError::Unsuitable { operation, reason });
         }
         if x.encoding() != y.encoding() {
             let (expected, got) = (x.encoding().name().to_owned(), y.encoding().name().to_owned());
@@ -621,13 +620,12 @@ impl Evaluator {
             });
         }
         if !x.layout.same_places(&y.layout) {
-            let (left, right) = (x.layout.to_string(), y.layout.to_string());
             let remedy = if x.layout.bodies != y.layout.bodies {
                 "encrypt both in one way, or take the bodies apart and put them under one mask in one way"
             } else {
                 "encrypt both in one way, one with the capacity, the lanes and the copies that the other's layout shows"
             };
-            return Err(CkksError::DifferentLayouts { operation, left, right, remedy });
+            return Err(CkksError::different_layouts(operation, x.layout, y.layout, remedy));
         }
         Ok(())
     }

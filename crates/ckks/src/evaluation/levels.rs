@@ -100,7 +100,7 @@ fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
 /// [`CkksError::ScaleMismatch`] if the caller is responsible for rescales.
 pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
     let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else {
-        return Err(CkksError::NoTerms { operation });
+        return Err(CkksError::no_terms(operation));
     };
     let (params, lowest) = (&first.params, first.level);
     if parts.iter().all(|part| part.level == lowest && same_scale(part.scale, first.scale)) {
@@ -223,11 +223,11 @@ impl Evaluator {
     /// canonical scale of the lower level.
     ///
     /// # Errors
-    /// [`CkksError::LevelUp`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
+    /// [`CkksError::Level`]; [`CkksError::ScaleOutOfRange`] where the scale does not fit the modulus there.
     pub fn drop_to_level(&self, x: &Ciphertext, level: Level) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         if level > x.level {
-            return Err(CkksError::LevelUp { from: x.level.0, to: level.0 });
+            return Err(CkksError::level_up(x.level.0, level.0));
         }
         self.at_level(x, level).map(Cow::into_owned)
     }
@@ -262,7 +262,7 @@ impl Evaluator {
         let canonical = x.params.scale(below);
         let lost = !is_above_noise(&x.params, rescaled);
         if lost && same_scale(scale, x.params.scale(level)) {
-            return Err(CkksError::NothingToRescale { log2_scale: scale.log2(), level: level.0 });
+            return Err(CkksError::nothing_to_rescale(scale.log2(), level.0));
         }
         x.params.check_scale(rescaled, below)?;
         if lost {
@@ -278,7 +278,7 @@ impl Evaluator {
     /// Divides by the last modulus step: the level falls by one, and the scale is divided by the step.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::NothingToRescale`] for an array that is not a
+    /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::Level`] for an array that is not a
     /// product; [`CkksError::ScaleOutOfRange`] if the rescale would destroy the message.
     pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;

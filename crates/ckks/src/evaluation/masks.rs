@@ -33,7 +33,7 @@ impl Evaluator {
     /// smaller, it takes several. A dry run takes one switch.
     ///
     /// # Errors
-    /// [`CkksError::MissingKey`]; [`CkksError::SecretWithoutKeys`] unless under the main secret;
+    /// [`CkksError::MissingKey`]; [`CkksError::WrongSecret`] unless under the main secret;
     /// [`CkksError::OutOfRange`] for a number of bodies; level errors.
     pub fn share_mask(&self, x: &Ciphertext, bodies: usize) -> Result<Ciphertext, CkksError> {
         self.share_mask_along(x, bodies, None)
@@ -118,7 +118,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::MissingKey`] without the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask);
-    /// [`CkksError::Conversion`] unless under the secret of several bodies; level errors.
+    /// [`CkksError::Unsuitable`] unless under the secret of several bodies; level errors.
     pub fn split_mask(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let SecretName::Bodies(count) = x.secret else {
@@ -126,7 +126,7 @@ impl Evaluator {
                 "the array is under the secret \"{}\", with one body in each bundle already",
                 x.secret
             );
-            return Err(CkksError::Conversion { operation: SPLIT, reason });
+            return Err(CkksError::Unsuitable { operation: SPLIT, reason });
         };
         let layout = x.layout.with_bodies(1, None)?;
         let out = |index| {
@@ -186,19 +186,19 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::OutOfRange`] for a secret of another number of bodies;
-    /// [`CkksError::Conversion`] to or from the secret of the temporary rank or of a smaller ring, under
+    /// [`CkksError::Unsuitable`] to or from the secret of the temporary rank or of a smaller ring, under
     /// which no arrays are stored; level errors.
     pub fn change_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_bodies(&x.layout, to)?;
         if [x.secret, to].contains(&SecretName::Temporary) {
             let reason = "products and rotations use the secret of the temporary rank on their way; no array is under it".to_owned();
-            return Err(CkksError::Conversion { operation: CHANGE, reason });
+            return Err(CkksError::Unsuitable { operation: CHANGE, reason });
         }
         if matches!(to, SecretName::Embedded(_)) {
             let reason =
                 "arrays are under the secret of a smaller ring on the way of a product alone: take a MatrixPlan with that ring".to_owned();
-            return Err(CkksError::Conversion { operation: CHANGE, reason });
+            return Err(CkksError::Unsuitable { operation: CHANGE, reason });
         }
         if x.secret == to {
             return Ok(x.clone());

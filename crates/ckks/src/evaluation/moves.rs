@@ -35,8 +35,8 @@ impl Evaluator {
     /// parameters, by appending zeros to the mask.
     ///
     /// # Errors
-    /// [`CkksError::MissingKey`]; [`CkksError::LevelTooHigh`] if the lower rank is not secure at this
-    /// level; [`CkksError::SecretWithoutKeys`] for a reduction under a secret other than the main one;
+    /// [`CkksError::MissingKey`]; [`CkksError::Level`] if the lower rank is not secure at this
+    /// level; [`CkksError::WrongSecret`] for a reduction under a secret other than the main one;
     /// parameter and secret errors.
     pub fn to_rank(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -49,7 +49,7 @@ impl Evaluator {
             if x.params.is_for_samples() && matches!(x.secret, SecretName::Device(_)) {
                 let reason =
                     "samples of this dimension are under a secret of their own, which is no part of a larger one: pack them".to_owned();
-                return Err(CkksError::Conversion { operation: HIGHER_RANK, reason });
+                return Err(CkksError::Unsuitable { operation: HIGHER_RANK, reason });
             }
             return Ok(x.moved(
                 &target,
@@ -58,12 +58,12 @@ impl Evaluator {
         }
         x.check_main(REDUCTION)?;
         if x.level > target.max_level() {
-            return Err(CkksError::LevelTooHigh {
-                operation: REDUCTION,
-                shape: target.shape(),
-                level: x.level.0,
-                most: target.max_level().0,
-            });
+            return Err(CkksError::level_too_high(
+                REDUCTION,
+                target.shape(),
+                x.level.0,
+                target.max_level().0,
+            ));
         }
         let keys = self.keys_of(KeyQuery::new(REDUCTION, Operation::ReduceRank(rank), x))?;
         let bundles = keys
@@ -81,7 +81,7 @@ impl Evaluator {
     /// of the degree.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`],
+    /// [`CkksError::Unsuitable`] for rows of more than `n / 2` slots; [`CkksError::NoRelativeKeys`],
     /// [`CkksError::MissingKey`] without the keys of [`Params::rlwe_needs`](crate::Params::rlwe_needs).
     pub fn to_rlwe(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -92,7 +92,7 @@ impl Evaluator {
             }
             let reason =
                 format!("rank {} is odd: only a power of two of the rank can become degree", from.rank);
-            return Err(CkksError::Conversion { operation: TO_RLWE, reason });
+            return Err(CkksError::Unsuitable { operation: TO_RLWE, reason });
         }
         check_convertible(x, from.degree, TO_RLWE)?;
         if x.encoding() == Encoding::Coefficients {
@@ -166,7 +166,7 @@ impl Evaluator {
     /// to different bundles, as the layout of the result records.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] if `rank` is not the current rank times a power of two, or rows do not fit
+    /// [`CkksError::Unsuitable`] if `rank` is not the current rank times a power of two, or rows do not fit
     /// the slots of the lower degree.
     pub fn to_mlwe(&self, x: &Ciphertext, rank: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
@@ -181,7 +181,7 @@ impl Evaluator {
                 "rank {rank} is not rank {} times a power of two up to the degree, {}",
                 from.rank, from.degree
             );
-            return Err(CkksError::Conversion { operation: TO_MLWE, reason });
+            return Err(CkksError::Unsuitable { operation: TO_MLWE, reason });
         }
         self.to_lower_degree(x, gap, TO_MLWE)
     }
@@ -192,7 +192,7 @@ impl Evaluator {
     /// sec. 2, ring switching]
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for rows that are longer than the ring's polynomials; missing keys.
+    /// [`CkksError::Unsuitable`] for rows that are longer than the ring's polynomials; missing keys.
     pub(crate) fn rows_in_ring(&self, x: &Ciphertext, degree: usize) -> Result<Ciphertext, CkksError> {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane(TO_RING)?;
@@ -201,7 +201,7 @@ impl Evaluator {
         if whole > degree * lanes {
             let reason =
                 format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
-            return Err(CkksError::Conversion { operation: TO_RING, reason });
+            return Err(CkksError::Unsuitable { operation: TO_RING, reason });
         }
         let switched = self.switched_secret(x, SecretName::Embedded(degree))?;
         let rows = self.to_lower_degree(&switched, lanes, TO_RING)?;
@@ -400,7 +400,7 @@ impl<'k> TraceTree<'k> {
         };
         let monomials = (0..stages).map(monomial).collect();
         let inverse = basis.indices().iter().map(|&i| ring.moduli()[i].inverse(gap as u64));
-        let inverse = inverse.collect::<Option<_>>().ok_or_else(|| CkksError::Conversion {
+        let inverse = inverse.collect::<Option<_>>().ok_or_else(|| CkksError::Unsuitable {
             operation: TO_RLWE,
             reason: format!("the factor {gap} has no inverse modulo a prime of the chain"),
         })?;
@@ -489,5 +489,5 @@ pub(super) fn check_convertible(
         "rows of {columns} entries do not fit the {} slots of degree {degree}: split the rows, or use a smaller rank",
         degree / 2
     );
-    Err(CkksError::Conversion { operation, reason })
+    Err(CkksError::Unsuitable { operation, reason })
 }

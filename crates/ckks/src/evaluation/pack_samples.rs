@@ -29,7 +29,7 @@ impl Params {
     /// in descending order.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at rank 1, or if the rank is not a power of two; [`CkksError::OutOfRange`]
+    /// [`CkksError::Unsuitable`] at rank 1, or if the rank is not a power of two; [`CkksError::OutOfRange`]
     /// unless midpoints are descending powers of two between 1 and this rank.
     pub fn packing_steps(&self, midpoints: &[usize]) -> Result<Vec<PackingStep>, CkksError> {
         let target = self.relative(self.rlwe_shape())?;
@@ -39,7 +39,7 @@ impl Params {
                 self.rank(),
                 self.degree()
             );
-            return Err(CkksError::Conversion { operation: PACK, reason });
+            return Err(CkksError::Unsuitable { operation: PACK, reason });
         }
         self.packing_steps_to(&target, midpoints)
     }
@@ -94,7 +94,7 @@ impl Evaluator {
     /// Each step adds the noise of one switch.
     ///
     /// # Errors
-    /// [`CkksError::SecretWithoutKeys`] under other secrets; [`CkksError::Conversion`] for several bodies
+    /// [`CkksError::WrongSecret`] under other secrets; [`CkksError::Unsuitable`] for several bodies
     /// under one mask, and for rows of more than `n / 2` slots; the errors of [`Params::packing_steps`];
     /// missing keys.
     pub fn pack(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
@@ -110,7 +110,7 @@ impl Evaluator {
     /// [`Evaluator::to_mlwe`] for lanes. [pcmm-mambo, Algorithm 2, step 15]
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] if rows do not fill separate polynomials.
+    /// [`CkksError::Unsuitable`] if rows do not fill separate polynomials.
     pub fn pack_rows(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         let gap = x.params.rlwe_shape().degree / x.params.degree();
         let layout = x.layout.gathered(gap)?;

@@ -60,7 +60,7 @@ impl Evaluator {
     /// `x * y`, element by element, relinearised, not rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoKeys`], [`CkksError::MissingKey`]; [`CkksError::SecretWithoutKeys`] for
+    /// [`CkksError::NoKeys`], [`CkksError::MissingKey`]; [`CkksError::WrongSecret`] for
     /// several bodies under one mask; shape, encoding, layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
@@ -111,14 +111,14 @@ impl Evaluator {
     /// product is in some of them, the others are zero, and sums of rotations copy it.
     ///
     /// # Errors
-    /// [`CkksError::MissingKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that
+    /// [`CkksError::MissingKey`]; [`CkksError::Unsuitable`] for padding that is not zero, and for rows that
     /// share polynomials or take several.
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, PRODUCT_OF_ROW)?;
         if (x.layout.lanes, x.layout.chunks) != (1, 1) {
             let reason = "each row is in one polynomial of its own".to_owned();
-            return Err(CkksError::Conversion { operation: PRODUCT_OF_ROW, reason });
+            return Err(CkksError::Unsuitable { operation: PRODUCT_OF_ROW, reason });
         }
         let Layout { columns, capacity, copies, order, .. } = x.layout;
         let factors = columns.next_power_of_two();

@@ -17,7 +17,7 @@ impl Evaluator {
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
         check_slots(x, ROTATION)?;
         if x.layout.order != Order::Natural {
-            return Err(CkksError::BitReversed { operation: ROTATION });
+            return Err(CkksError::bit_reversed(ROTATION));
         }
         x.check_one_lane(ROTATION)?;
         if x.layout.chunks > 1 {
@@ -40,9 +40,9 @@ impl Evaluator {
     /// because numbers would move between rows.
     ///
     /// # Errors
-    /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] for rows of several bundles;
-    /// [`CkksError::Conversion`] for rows that share a polynomial; [`CkksError::DirtyPadding`].
+    /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] for rows of
+    /// several bundles; [`CkksError::Unsuitable`] for rows that share a polynomial, for slots in bit-reversed
+    /// order, and for padding that is not zero.
     pub fn rotate(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         self.rotate_many(x, &[steps])?.pop().ok_or(CkksError::NoKeys { operation: ROTATION })
     }
@@ -259,7 +259,7 @@ impl Evaluator {
     /// `operation`; an error if the secret of `x` has no such operation.
     ///
     /// # Errors
-    /// [`CkksError::SecretWithoutKeys`].
+    /// [`CkksError::WrongSecret`].
     pub(crate) fn operation_under(
         &self,
         x: &Ciphertext,

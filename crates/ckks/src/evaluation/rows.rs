@@ -18,9 +18,9 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Empty`] without rows;
-    /// [`CkksError::OutOfRange`] for a row beyond the last; [`CkksError::SharedMask`] if rows share a mask;
-    /// [`CkksError::Conversion`] if they share a polynomial in coefficients, and for some of the rows of a
-    /// polynomial in slots; missing keys for one row.
+    /// [`CkksError::OutOfRange`] for a row beyond the last; [`CkksError::Unsuitable`] if rows share a mask,
+    /// if they share a polynomial in coefficients, and for some of the rows of a polynomial in slots; missing
+    /// keys for one row.
     pub fn select_rows(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         let in_slots = x.encoding() == Encoding::Slots;
@@ -35,7 +35,7 @@ impl Evaluator {
             });
         };
         if rows.is_empty() {
-            return Err(CkksError::Empty { shape: vec![0, *columns] });
+            return Err(CkksError::no_entries([0, *columns]));
         }
         if let Some(row) = rows.iter().find(|&row| row >= count) {
             let remedy = format!("the matrix has {count}, counted from 0");
@@ -62,7 +62,7 @@ impl Evaluator {
                 "{lanes} rows share a polynomial, one behind the other in its slots: pick one row, or a range that starts and ends at a multiple of {lanes}, or encrypt with \
                  lanes=1"
             );
-            return Err(CkksError::Conversion { operation: SELECTION, reason });
+            return Err(CkksError::Unsuitable { operation: SELECTION, reason });
         }
         let layout = Layout { rows: rows.len(), ..*x.layout() }.with_padding(x.padding());
         layout.check(&[rows.len(), columns], x.params().degree())?;
@@ -107,12 +107,11 @@ impl Evaluator {
     /// scale, like operands of a sum.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; [`CkksError::Shape`] for rows of different lengths;
-    /// [`CkksError::DifferentLayouts`], [`CkksError::Encoding`], parameter and secret errors for parts that
-    /// were encrypted differently; level errors; [`CkksError::SharedMask`], [`CkksError::Conversion`] for
-    /// rows that share a mask or a polynomial.
+    /// [`CkksError::Empty`] without parts; [`CkksError::Shape`] for rows of different lengths;
+    /// [`CkksError::Unsuitable`], [`CkksError::Encoding`], parameter and secret errors for parts that were
+    /// encrypted differently, and for rows that share a mask or a polynomial; level errors.
     pub fn concatenate(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
-        let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: CONCATENATION }) };
+        let &[first, ..] = parts else { return Err(CkksError::no_terms(CONCATENATION)) };
         // Compares one line of each part with one line of the first part.
         let row = |part: &Ciphertext| {
             let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
@@ -132,7 +131,7 @@ impl Evaluator {
                 let reason = format!(
                     "{lanes} rows share a polynomial and part {index} has {own}, which leaves places free before the next part: use a multiple of {lanes}, or encrypt with lanes=1"
                 );
-                return Err(CkksError::Conversion { operation: CONCATENATION, reason });
+                return Err(CkksError::Unsuitable { operation: CONCATENATION, reason });
             }
             self.check_pair(&compared, &row(part), CONCATENATION)?;
         }
@@ -175,12 +174,12 @@ pub(super) fn check_rows_or_lanes(x: &Ciphertext, operation: &'static str) -> Re
 /// Refuses arrays whose rows share a mask.
 pub(super) fn check_masks(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     if x.layout().axis == BodyAxis::Rows && x.layout().bodies > 1 {
-        return Err(CkksError::SharedMask {
+        return Err(CkksError::shared_mask(
             operation,
-            bodies: x.layout().bodies,
-            reason: "rows under one mask are one ciphertext",
-            remedy: "take the bodies apart with split_mask first",
-        });
+            x.layout().bodies,
+            "rows under one mask are one ciphertext",
+            "take the bodies apart with split_mask first",
+        ));
     }
     Ok(())
 }

@@ -23,9 +23,8 @@ impl Evaluator {
     /// several polynomials, a range of complete polynomials is only copied.
     ///
     /// # Errors
-    /// [`CkksError::BitReversed`]; [`CkksError::Conversion`] for a range over several polynomials of a row
-    /// that starts or ends inside one; [`CkksError::SharedMask`] if rows of several polynomials share masks;
-    /// missing keys.
+    /// [`CkksError::Unsuitable`] for slots in bit-reversed order, for a range over several polynomials of a
+    /// row that starts or ends inside one, and if rows of several polynomials share masks; missing keys.
     pub(super) fn select_slots(
         &self,
         x: &Ciphertext,
@@ -45,7 +44,7 @@ impl Evaluator {
                     columns.end - 1,
                     last - first + 1
                 );
-                return Err(CkksError::Conversion { operation: SELECTION, reason });
+                return Err(CkksError::Unsuitable { operation: SELECTION, reason });
             }
             let kept = first * capacity..x.layout.columns.min((last + 1) * capacity);
             let layout = Layout { columns: kept.len(), chunks: last - first + 1, ..x.layout }
@@ -90,12 +89,12 @@ impl Evaluator {
     /// with a mask; the result is not rescaled.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without parts; [`CkksError::Encoding`] unless slots;
-    /// [`CkksError::BitReversed`]; [`CkksError::Shape`] if parts have different numbers of rows or axes, or a
-    /// row would need several polynomials; [`CkksError::Conversion`] for rows that share polynomials;
-    /// [`CkksError::SharedMask`]; missing keys.
+    /// [`CkksError::Empty`] without parts; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] if
+    /// parts have different numbers of rows or axes, or a row would need several polynomials;
+    /// [`CkksError::Unsuitable`] for slots in bit-reversed order, for rows that share polynomials, and for
+    /// padding that is not zero; missing keys.
     pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
-        let &[first, ..] = parts else { return Err(CkksError::NoTerms { operation: JOIN }) };
+        let &[first, ..] = parts else { return Err(CkksError::no_terms(JOIN)) };
         let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
         let total: usize = parts.iter().map(|part| part.layout.columns).sum();
         for part in parts {
@@ -184,5 +183,5 @@ fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
 /// Refuses coefficients and bit-reversed order.
 fn check_place(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     check_slots(x, operation)?;
-    if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::BitReversed { operation }) }
+    if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::bit_reversed(operation)) }
 }

@@ -41,9 +41,8 @@ impl Evaluator {
     /// is dirty. For rows that share polynomials in slots, see [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
-    /// [`CkksError::DirtyPadding`]; [`CkksError::MissingKey`];
-    /// [`CkksError::SharedMask`] if chunks of a row are under different secrets; [`CkksError::Conversion`]
-    /// for coefficients of split polynomials.
+    /// [`CkksError::MissingKey`]; [`CkksError::Unsuitable`] for padding that is not zero, if chunks of a row
+    /// are under different secrets, and for coefficients of split polynomials.
     pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
@@ -58,7 +57,7 @@ impl Evaluator {
     /// whose number is in all slots of its row. The product with `factor` is not rescaled.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] if rows do not share polynomials.
+    /// [`CkksError::Unsuitable`] if rows do not share polynomials.
     pub fn total_in_lanes(&self, x: &Ciphertext, factor: f64) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, TOTAL)?;
@@ -68,7 +67,7 @@ impl Evaluator {
         let layout = x.layout;
         if layout.lanes == 1 {
             let reason = "rows do not share polynomials: add them up with total".to_owned();
-            return Err(CkksError::Conversion { operation: TOTAL, reason });
+            return Err(CkksError::Unsuitable { operation: TOTAL, reason });
         }
         if layout.capacity == 1 && factor == 1.0 {
             return Ok(x.clone());
@@ -112,7 +111,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one weight for each column; [`CkksError::NotFinite`],
-    /// [`CkksError::ValueTooLarge`]; [`CkksError::LevelTooLow`] at level 0.
+    /// [`CkksError::TooLarge`]; [`CkksError::LevelTooLow`] at level 0.
     pub fn total_weighted(&self, x: &Ciphertext, weights: &[f64]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
@@ -168,7 +167,7 @@ impl Evaluator {
                 layout.degree,
                 layout.whole_degree()
             );
-            return Err(CkksError::Conversion { operation: TOTAL, reason });
+            return Err(CkksError::Unsuitable { operation: TOTAL, reason });
         }
         let factor = if weights.is_some() { self.factor_scale_for(x, "a weighted sum")? } else { 1.0 };
         let scale = x.scale * factor;
@@ -240,9 +239,9 @@ impl Evaluator {
     /// otherwise no key.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::SharedMask`] if rows share a mask;
-    /// [`CkksError::Conversion`] if rows share a polynomial in coefficients; [`CkksError::DirtyPadding`] if a
-    /// polynomial in slots has lanes without a row; missing keys.
+    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Unsuitable`] if rows share a mask, if they
+    /// share a polynomial in coefficients, and if a polynomial in slots has lanes without a row; missing
+    /// keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_rows_or_lanes(x, ROWS)?;
@@ -367,12 +366,12 @@ pub(super) fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
     if layout.axis != BodyAxis::Chunks || layout.bodies == 1 || layout.chunks == 1 {
         return Ok(());
     }
-    Err(CkksError::SharedMask {
-        operation: TOTAL,
-        bodies: layout.bodies,
-        reason: "chunks of a row under one mask are under different secrets and cannot be added",
-        remedy: "take the bodies apart with split_mask, or put rows under one mask",
-    })
+    Err(CkksError::shared_mask(
+        TOTAL,
+        layout.bodies,
+        "chunks of a row under one mask are under different secrets and cannot be added",
+        "take the bodies apart with split_mask, or put rows under one mask",
+    ))
 }
 
 /// `sum_k c_k X^(-k)` of pairs `(k, c_k)` with `0 <= k < n`.

@@ -166,8 +166,8 @@ impl Approximation {
     /// and its value is wrong.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for complex numbers; [`CkksError::OutsideDomain`] for numbers that may be
-    /// outside of the domain by their bound; [`CkksError::PolynomialDepth`] and [`CkksError::LevelTooLow`]
+    /// [`CkksError::OutOfRange`] for complex numbers; [`CkksError::TooLarge`] for numbers that may be
+    /// outside of the domain by their bound; [`CkksError::Level`] and [`CkksError::LevelTooLow`]
     /// where too few levels are left; [`CkksError::MissingKey`]; [`CkksError::Encoding`] for an
     /// array in coefficients without the keys to convert it.
     pub fn apply(&self, x: &EncryptedArray) -> Result<EncryptedArray, CkksError> {

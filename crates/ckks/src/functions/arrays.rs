@@ -170,7 +170,7 @@ impl EncryptedArray {
     /// or the array's bound where it is larger.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
+    /// [`CkksError::Unsuitable`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
     pub fn softmax(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
         check_real("softmax", self)?;
         let count = length_of(self)?;

@@ -114,7 +114,7 @@ fn excess(
 /// `exp(x) / sum(exp(x))` of rows of `count` numbers; `None` stands for a single number without an axis.
 ///
 /// # Errors
-/// Those of [`Softmax::new`] and [`Softmax::evaluate`]; [`CkksError::Conversion`] for a single number.
+/// Those of [`Softmax::new`] and [`Softmax::evaluate`]; [`CkksError::Unsuitable`] for a single number.
 pub fn softmax<'x>(
     x: impl Into<ValuesRef<'x>>,
     count: Option<usize>,

@@ -49,7 +49,7 @@ impl Softmax {
             return out_of_range("`error`", error, remedy.to_owned());
         }
         if count == 0 {
-            return Err(CkksError::Empty { shape: vec![count] });
+            return Err(CkksError::no_entries([count]));
         }
         Self::fitted(bound, error, count).map_err(|_| out_of_reach(bound, error, count))
     }
@@ -125,14 +125,14 @@ impl Softmax {
 /// The length of the last axis.
 ///
 /// # Errors
-/// [`CkksError::Conversion`] for a single number.
+/// [`CkksError::Unsuitable`] for a single number.
 pub(super) fn length_of(x: &EncryptedArray) -> Result<usize, CkksError> {
     x.data().shape().last().copied().ok_or_else(of_single)
 }
 
 /// The error of a softmax without an axis.
 pub(super) fn of_single() -> CkksError {
-    CkksError::Conversion {
+    CkksError::Unsuitable {
         operation: "softmax of a single number",
         reason: "give an array with at least one axis".to_owned(),
     }

@@ -189,12 +189,12 @@ fn read(path: &Path, id: KeyId) -> Result<(FileReader<'static>, SecretKeyMetadat
     let metadata: SecretKeyMetadata = reader.metadata()?;
     let wanted: String = id.0.iter().map(|byte| format!("{byte:02x}")).collect();
     if metadata.key_id != wanted {
-        let (found, expected) = (metadata.key_id.chars().take(12).collect(), id.to_string());
-        return Err(CkksError::WrongSecret {
-            what: "the key in the file that counts shared results",
+        let (found, expected) = (metadata.key_id.chars().take(12).collect::<String>(), id);
+        return Err(CkksError::wrong_secret(
+            "the key in the file that counts shared results",
             found,
             expected,
-        });
+        ));
     }
     let missing = || FileError::Metadata {
         reason: format!("{} has no budget of shared results any more", path.display()),

@@ -79,7 +79,7 @@ impl SecretKey {
     /// evaluator that computed what was asked are shared through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] where the message
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::TooLarge`] where the message
     /// fills the modulus. This check finds most overflows but not all: a number that wrapped around to less
     /// than a quarter of the modulus looks valid, which is every second number if they are spread evenly.
     /// [`CkksError::Cancelled`].
@@ -104,7 +104,7 @@ impl SecretKey {
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 118` and below the
     /// modulus, and where the budget of shared results is spent; [`CkksError::File`] where the count cannot
-    /// be written to the key's file; [`CkksError::Sampling`] where entropy fails.
+    /// be written to the key's file; [`CkksError::Lattice`] where entropy fails.
     pub fn decrypt_to_share(
         &self,
         ciphertext: &Ciphertext,

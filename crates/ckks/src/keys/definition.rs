@@ -100,10 +100,9 @@ impl Params {
     /// The definition of the key called `name` for ciphertexts of this shape.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::NoTemporaryRank`],
-    /// [`CkksError::NoEphemeralSecret`] where a secret that the key needs does not exist;
-    /// [`CkksError::RankStep`] for a reduction to a rank that is not lower; [`CkksError::OutOfRange`] for a
-    /// number of bodies that is not allowed.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::Unsupported`] where a secret that
+    /// the key needs does not exist, and for a reduction to a rank that is not lower;
+    /// [`CkksError::OutOfRange`] for a number of bodies that is not allowed.
     pub fn key_definition(&self, name: KeyName) -> Result<KeyDefinition, CkksError> {
         use KeyName as Name;
         use SecretName::{Main, Temporary};
@@ -111,7 +110,7 @@ impl Params {
         let rank = self.rank();
         let main = || SecretView::whole(Main, rank);
         let temporary =
-            |operation: &'static str| self.temporary().ok_or(CkksError::NoTemporaryRank { operation });
+            |operation: &'static str| self.temporary().ok_or(CkksError::no_temporary_rank(operation));
         let base = |contribution, target| KeyDefinition {
             name,
             contribution,
@@ -130,7 +129,7 @@ impl Params {
             }
             Name::DirectRelinearise => {
                 let most = temporary("a product over the widened chain")?.direct_level.filter(|_| rank > 1);
-                let most = most.ok_or(CkksError::NoDirectKey { shape: self.shape() })?;
+                let most = most.ok_or(CkksError::no_direct_key(self.shape()))?;
                 KeyDefinition { most, ..widened(base(Contribution::Quadratic(main()), main())) }
             }
             Name::RankDown => {
@@ -143,7 +142,7 @@ impl Params {
                     Main | SecretName::Bodies(_) => self.secret_view(secret)?,
                     _ => {
                         let reason = format!("no keys of automorphisms are made for the secret \"{secret}\"");
-                        return Err(CkksError::Conversion { operation: "an automorphism", reason });
+                        return Err(CkksError::Unsuitable { operation: "an automorphism", reason });
                     }
                 };
                 let target = SecretView { galois: Some(inverse(element, self.degree())?), ..source.clone() };
@@ -154,7 +153,7 @@ impl Params {
             Name::ReduceRank(low) => {
                 if low == 0 || low >= rank {
                     let remedy = format!("reduce to 1 to {}", rank.saturating_sub(1));
-                    return Err(CkksError::RankStep { from: rank, to: low, remedy });
+                    return Err(CkksError::rank_step(rank, low, remedy));
                 }
                 let lower = self.at_rank(low)?;
                 lower.switcher()?;
@@ -170,13 +169,13 @@ impl Params {
                     let reason =
                         "arrays come under the secret of a ring of packing, and leave it, by packing alone"
                             .to_owned();
-                    return Err(CkksError::Conversion { operation: "a change of the secret", reason });
+                    return Err(CkksError::Unsuitable { operation: "a change of the secret", reason });
                 }
                 if matches!(from, SecretName::Embedded(_))
                     || (matches!(to, SecretName::Embedded(_)) && from != Main)
                 {
                     let reason = "arrays come under the secret of a smaller ring from the main one, and leave it by packing".to_owned();
-                    return Err(CkksError::Conversion { operation: "a change of the secret", reason });
+                    return Err(CkksError::Unsuitable { operation: "a change of the secret", reason });
                 }
                 let (source, target) = (self.secret_view(from)?, self.secret_view(to)?);
                 let definition = base(Contribution::Linear(source), target);
@@ -208,7 +207,7 @@ impl Params {
                 }
             }
             Name::Switch(Switch::Pack { from, to, under, onto }) => {
-                let refused = |reason: String| Err(CkksError::Conversion { operation: "packing", reason });
+                let refused = |reason: String| Err(CkksError::Unsuitable { operation: "packing", reason });
                 if !matches!(onto, Main | SecretName::Ephemeral | SecretName::Packing) {
                     return refused(format!(
                         "samples are packed to the main secret, the ephemeral one or that of a ring of packing, not {onto}"
@@ -269,7 +268,7 @@ impl Params {
     /// shape's ciphertexts.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers
+    /// [`CkksError::Unsuitable`] at ranks above 1; [`CkksError::OutOfRange`] for degrees that are not powers
     /// of two, rising up to this degree, and for samples larger than this shape's ciphertexts, or of a rank
     /// that is no multiple of the result's.
     pub(crate) fn packing_step(&self, from: ModuleShape, to: usize) -> Result<PackingStep, CkksError> {
@@ -278,7 +277,7 @@ impl Params {
                 "samples are packed at rank 1, not {}: an odd part of the rank cannot become degree",
                 self.rank()
             );
-            return Err(CkksError::Conversion { operation: "packing", reason });
+            return Err(CkksError::Unsuitable { operation: "packing", reason });
         }
         let refused = || CkksError::OutOfRange {
             what: "a step of packing",
@@ -299,7 +298,7 @@ impl Params {
     /// Refuses products with a known matrix of rows of the degree `degree`.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of
+    /// [`CkksError::Unsuitable`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of
     /// two up to this one.
     pub(crate) fn check_body_parts(&self, degree: usize) -> Result<(), CkksError> {
         if self.rank() != 1 {
@@ -307,7 +306,7 @@ impl Params {
                 "matrices are prepared at rank 1, not {}: encrypt at the relative of rank 1",
                 self.rank()
             );
-            return Err(CkksError::Conversion { operation: "a prepared matrix", reason });
+            return Err(CkksError::Unsuitable { operation: "a prepared matrix", reason });
         }
         if degree == 0 || !degree.is_power_of_two() || degree > self.degree() {
             let remedy = format!("use a power of two up to {}", self.degree());
@@ -323,8 +322,8 @@ impl Params {
     /// Refuses a secret that these parameters do not have.
     ///
     /// # Errors
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`]; [`CkksError::OutOfRange`] for bodies
-    /// that do not exist.
+    /// [`CkksError::Unsupported`] where the parameters have no such secret; [`CkksError::OutOfRange`] for
+    /// bodies that do not exist.
     pub(crate) fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
         self.secret_view(secret).map(|_| ())
     }
@@ -372,7 +371,7 @@ impl Params {
         let rank = match secret {
             SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) => self.rank(),
             SecretName::Temporary => {
-                self.temporary().ok_or(CkksError::NoTemporaryRank { operation: "a change of secret" })?.rank
+                self.temporary().ok_or(CkksError::no_temporary_rank("a change of secret"))?.rank
             }
             SecretName::Ephemeral => {
                 self.key_switching(KeyModulus::Encapsulation)?;
@@ -388,7 +387,7 @@ impl Params {
                         "arrays come under the secrets of smaller rings at rank 1 and the whole degree, not at {}",
                         self.shape()
                     );
-                    return Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason });
+                    return Err(CkksError::Unsuitable { operation: "a switch to a smaller ring", reason });
                 }
                 self.product_ring(degree)?;
                 self.rank()
@@ -618,11 +617,11 @@ impl KeyDefinition {
     /// promise.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooHigh`] above the highest level that the key may serve; [`CkksError::Insecure`].
+    /// [`CkksError::Level`] above the highest level that the key may serve; [`CkksError::Insecure`].
     pub fn check_security(&self, level: Level) -> Result<(), CkksError> {
         if level > self.most {
             let (operation, shape) = ("a key", self.params.shape());
-            return Err(CkksError::LevelTooHigh { operation, shape, level: level.0, most: self.most.0 });
+            return Err(CkksError::level_too_high(operation, shape, level.0, self.most.0));
         }
         let charged = charged_bits(self.security_bits(level)?, self.bodies());
         if charged >= self.params.wanted_bits() {

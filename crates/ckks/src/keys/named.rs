@@ -106,8 +106,8 @@ impl SecretKey {
     /// dimension.
     ///
     /// # Errors
-    /// [`CkksError::NoTemporaryRank`], [`CkksError::NoEphemeralSecret`] where the parameters have no such
-    /// secret; [`CkksError::OutOfRange`] for bodies that do not exist.
+    /// [`CkksError::Unsupported`] where the parameters have no such secret; [`CkksError::OutOfRange`] for
+    /// bodies that do not exist.
     pub fn named(&self, name: SecretName) -> Result<Cow<'_, clathrate_lattice::SecretKey>, CkksError> {
         let (shape, rank) = (self.params.shape(), self.params.rank());
         let draw = |label: &str, shape: ModuleShape, rank: usize, distribution| {
@@ -148,7 +148,7 @@ impl SecretKey {
                 let temporary = self
                     .params
                     .temporary()
-                    .ok_or(CkksError::NoTemporaryRank { operation: "a key of the temporary rank" })?;
+                    .ok_or(CkksError::no_temporary_rank("a key of the temporary rank"))?;
                 let further = temporary.rank - rank;
                 self.secret.join_rank(&draw(
                     "temporary",
@@ -158,12 +158,12 @@ impl SecretKey {
                 )?)?
             }
             SecretName::Ephemeral => {
-                let weight = self.params.ephemeral_weight().ok_or(CkksError::NoEphemeralSecret)?;
+                let weight = self.params.ephemeral_weight().ok_or(CkksError::no_ephemeral_secret())?;
                 draw("ephemeral", shape, rank, SecretDistribution::FixedWeight(weight))?
             }
             SecretName::EphemeralBodies(count) => {
                 self.params.check_secret(name)?;
-                let weight = self.params.ephemeral_weight().ok_or(CkksError::NoEphemeralSecret)?;
+                let weight = self.params.ephemeral_weight().ok_or(CkksError::no_ephemeral_secret())?;
                 let distribution = SecretDistribution::FixedWeight(weight);
                 let mut coefficients = Zeroizing::new(Vec::with_capacity(count * shape.dimension()));
                 for index in 0..count {
@@ -217,7 +217,7 @@ impl SecretKey {
             }
             SecretName::Device(number) => of_root(vec![format!("device {number}")])?,
             SecretName::Outside(number) => {
-                let given = self.outside.get(&number).ok_or(CkksError::NoOutsideSecret { number })?;
+                let given = self.outside.get(&number).ok_or(CkksError::no_outside_secret(number))?;
                 let (degree, dimension) = (shape.degree, shape.dimension());
                 if degree != 1 || given.len() > dimension {
                     return Err(CkksError::OutOfRange {

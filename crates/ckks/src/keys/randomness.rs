@@ -21,7 +21,7 @@ impl Randomness {
     /// for one another.
     ///
     /// # Errors
-    /// [`CkksError::Sampling`] where entropy fails; those of `operation`.
+    /// [`CkksError::Lattice`] where entropy fails; those of `operation`.
     pub(super) fn draw<T>(
         &self,
         operation: impl FnOnce(&mut SecretRng) -> Result<T, CkksError>,

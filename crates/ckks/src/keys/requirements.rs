@@ -75,9 +75,9 @@ impl Params {
     /// The keys that the operations in `needs` use; `needs` is stated for this shape.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down,
-    /// and by at least half unless single steps are allowed; [`CkksError::NoTemporaryRank`],
-    /// [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that cannot be reached.
+    /// `NoSpecialPrimes` where these parameters cannot switch; [`CkksError::Unsupported`] unless ranks go
+    /// down, and by at least half unless single steps are allowed, and for secrets that the parameters do not
+    /// have; [`CkksError::InvalidParams`] for shapes that cannot be reached.
     pub fn required_keys(&self, needs: &KeyNeeds) -> Result<KeyRequirements, CkksError> {
         let mut shapes = BTreeMap::new();
         self.collect(needs, &mut shapes)?;
@@ -130,7 +130,7 @@ impl Params {
             if rank == 0 || rank >= at.rank() {
                 let remedy =
                     "name the ranks from the highest to the lowest, each below the one before it".to_owned();
-                return Err(CkksError::RankStep { from: at.rank(), to: rank, remedy });
+                return Err(CkksError::rank_step(at.rank(), rank, remedy));
             }
             let reduction = KeyNeeds::new().reduce_to(rank, *key_level);
             at.collect(

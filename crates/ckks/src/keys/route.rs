@@ -284,5 +284,5 @@ pub(crate) fn check_reduction(from: ModuleShape, to: usize, single_steps: bool) 
         "reduce to {} or less, or say `single_steps`: keys for many steps of less than half are a possible weakness",
         from.rank.div_ceil(2)
     );
-    Err(CkksError::RankStep { from: from.rank, to, remedy })
+    Err(CkksError::rank_step(from.rank, to, remedy))
 }

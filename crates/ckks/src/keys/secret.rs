@@ -60,7 +60,7 @@ impl SecretKey {
     /// A fresh key from the operating system's entropy.
     ///
     /// # Errors
-    /// [`CkksError::Sampling`] where entropy fails.
+    /// [`CkksError::Lattice`] where entropy fails.
     pub fn generate(params: &Params) -> Result<Self, CkksError> {
         Self::generate_with(params, &mut SecretRng::from_os()?)
     }
@@ -156,9 +156,9 @@ impl SecretKey {
     /// Shapes: `values` row-major of `shape`, at most two axes.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::ValueTooLarge`], [`CkksError::Empty`],
-    /// [`CkksError::NoRoom`], [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`] for
-    /// more bodies under one mask than the parameters protect; [`CkksError::Cancelled`].
+    /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::TooLarge`], [`CkksError::Empty`],
+    /// [`CkksError::Unsuitable`], [`CkksError::OutOfRange`], level and scale errors; [`CkksError::Insecure`]
+    /// for more bodies under one mask than the parameters protect; [`CkksError::Cancelled`].
     pub fn encrypt_array<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -184,7 +184,7 @@ impl SecretKey {
     /// entropy.
     ///
     /// # Errors
-    /// [`CkksError::Sampling`] where entropy fails.
+    /// [`CkksError::Lattice`] where entropy fails.
     pub fn public_key(&self) -> Result<PublicKey, CkksError> {
         self.randomness.draw(|rng| {
             let top = self.params.max_level();
@@ -201,7 +201,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters
-    /// protect; [`CkksError::Sampling`] where entropy fails; [`CkksError::Cancelled`].
+    /// protect; [`CkksError::Lattice`] where entropy fails; [`CkksError::Cancelled`].
     pub fn encrypt_encoded(&self, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         self.randomness.draw(|rng| {
             self.params.check_same(plaintext.params(), "the plaintext")?;
@@ -286,7 +286,7 @@ impl PublicKey {
     /// Encrypts an array, under the main secret.
     ///
     /// # Errors
-    /// As [`SecretKey::encrypt_array`]; [`CkksError::SecretWithoutKeys`] for several bodies under one mask.
+    /// As [`SecretKey::encrypt_array`]; [`CkksError::WrongSecret`] for several bodies under one mask.
     pub fn encrypt_array<'v>(
         &self,
         values: impl Into<ValuesRef<'v>>,
@@ -295,8 +295,8 @@ impl PublicKey {
     ) -> Result<Ciphertext, CkksError> {
         if options.bodies.is_some() {
             let remedy = "encrypt without `bodies` and bring the bundles under one mask with share_mask";
-            let (operation, secret) = ("an encryption by the public key", options.secret().to_string());
-            return Err(CkksError::SecretWithoutKeys { operation, secret, remedy });
+            let (operation, secret) = ("an encryption by the public key", options.secret());
+            return Err(CkksError::secret_without_keys(operation, secret, remedy));
         }
         let encryptor = Encryptor {
             params: &self.params,

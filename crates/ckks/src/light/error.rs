@@ -9,16 +9,14 @@ impl From<SampleError> for CkksError {
     fn from(error: SampleError) -> Self {
         match error {
             SampleError::NotFinite { index, value } => Self::NotFinite { index, value, shape: None },
-            SampleError::Empty => Self::Empty { shape: vec![0] },
-            SampleError::OtherOwner { what, found, expected } => Self::WrongSecret {
-                what,
-                found: KeyId(found).to_string(),
-                expected: KeyId(expected).to_string(),
-            },
+            SampleError::Empty => Self::no_entries([0]),
+            SampleError::OtherOwner { what, found, expected } => {
+                Self::wrong_secret(what, KeyId(found), KeyId(expected))
+            }
             SampleError::NotEnoughMemory { operation, needed, free, remedy } => {
                 Self::NotEnoughMemory { operation, needed, free, remedy }
             }
-            SampleError::Sampling(error) => Self::Sampling(error),
+            SampleError::Sampling(error) => error.into(),
             SampleError::OutOfRange { what, value, remedy } => Self::OutOfRange { what, value, remedy },
         }
     }

@@ -81,7 +81,7 @@ impl SecretKey {
     /// a dimension that is not a multiple of the degree or is larger than the parameters', a modulus of more
     /// than 120 bits, and a precision that leaves no bits or exceeds the encryption's;
     /// [`CkksError::InvalidParams`] for a dimension that is not secure; [`CkksError::Insecure`] for an
-    /// insecure part of a sparse secret; level and scale errors; [`CkksError::Sampling`] if random generation
+    /// insecure part of a sparse secret; level and scale errors; [`CkksError::Lattice`] if random generation
     /// fails.
     pub fn light_client(&self, options: &LightOptions) -> Result<LightClient, CkksError> {
         let &LightOptions { degree, dimension, level, scale, precision_bits, secret: name, order } = options;

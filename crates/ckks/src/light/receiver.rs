@@ -353,8 +353,8 @@ impl Receiver {
     /// secret. Contains each ciphertext's complete mask, and the bodies of the entries.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Conversion`] for complex numbers and for
-    /// samples of a smaller dimension; [`CkksError::Symbol`]; [`CkksError::SecretWithoutKeys`] under other
+    /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Unsuitable`] for complex numbers and for
+    /// samples of a smaller dimension; [`CkksError::Symbol`]; [`CkksError::WrongSecret`] under other
     /// secrets.
     pub fn reply(&self, x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         let mut bytes = reply_bytes(x)?;
@@ -377,7 +377,7 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     }
     if x.is_complex() {
         let reason = "it takes real numbers".to_owned();
-        return Err(CkksError::Conversion { operation: OPERATION, reason });
+        return Err(CkksError::Unsuitable { operation: OPERATION, reason });
     }
     let (params, layout) = (x.params(), x.layout());
     if params.shape().dimension() != params.root_shape().dimension() {
@@ -385,7 +385,7 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
             "degree and rank {} are a part of the secret: answer before the rank is reduced",
             params.shape()
         );
-        return Err(CkksError::Conversion { operation: OPERATION, reason });
+        return Err(CkksError::Unsuitable { operation: OPERATION, reason });
     }
     let (ring, basis) = (params.chain().ring(), params.chain().basis(x.level()));
     let mut writer = Writer::default();

@@ -63,14 +63,14 @@ impl Params {
     /// The switcher and the security of keys over one modulus.
     ///
     /// # Errors
-    /// If these parameters have no such keys: [`CkksError::NoTemporaryRank`] at the temporary rank,
-    /// [`CkksError::NoEphemeralSecret`] for encapsulation and the raise, [`CkksError::InvalidParams`] where
-    /// the special primes do not suffice for the raise, [`CkksError::Conversion`] for smaller rings, and
-    /// otherwise the errors of [`Params::switcher`].
+    /// If these parameters have no such keys: [`CkksError::Unsupported`] at the temporary rank, for
+    /// encapsulation and the raise, [`CkksError::InvalidParams`] where the special primes do not suffice for
+    /// the raise, [`CkksError::Unsuitable`] for smaller rings, and otherwise the errors of
+    /// [`Params::switcher`].
     pub fn key_switching(&self, modulus: KeyModulus) -> Result<&KeySwitching, CkksError> {
         self.0.switching.get(&modulus).ok_or_else(|| match modulus {
             KeyModulus::Base => self.cannot_switch(),
-            KeyModulus::Widened => CkksError::NoTemporaryRank { operation: "a key of the temporary rank" },
+            KeyModulus::Widened => CkksError::no_temporary_rank("a key of the temporary rank"),
             KeyModulus::Raise if self.ephemeral_weight().is_some() => {
                 let special = self.chain().special_basis();
                 let reason = format!(
@@ -80,7 +80,7 @@ impl Params {
                 );
                 CkksError::InvalidParams { reason }
             }
-            KeyModulus::Encapsulation | KeyModulus::Raise => CkksError::NoEphemeralSecret,
+            KeyModulus::Encapsulation | KeyModulus::Raise => CkksError::no_ephemeral_secret(),
             KeyModulus::Packing | KeyModulus::SmallerRing => self.no_packing_ring(),
         })
     }

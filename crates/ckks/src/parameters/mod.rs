@@ -114,7 +114,7 @@ impl Params {
     /// [`CkksError::InvalidParams`] for an impossible specification, if no prime of a size is left, and if
     /// the name is that of a preset with other contents; [`CkksError::Insecure`];
     /// [`CkksError::TablesTooLarge`]; [`CkksError::OutOfRange`] for an impossible runtime;
-    /// [`CkksError::Arith`] if auxiliary primes run out or the engine refuses the ring.
+    /// [`CkksError::Lattice`] if auxiliary primes run out or the engine refuses the ring.
     pub fn new(mut spec: ParamsSpec, runtime: &Runtime) -> Result<Self, CkksError> {
         let relative = spec.relative.take();
         let root = spec.shape();
@@ -127,7 +127,7 @@ impl Params {
     /// security are acceptable.
     ///
     /// # Errors
-    /// [`CkksError::InsecureSpec`] for a set below 128 bits without `allow_insecure`; the errors of
+    /// [`CkksError::Insecure`] for a set below 128 bits without `allow_insecure`; the errors of
     /// [`Params::new`].
     pub fn received(spec: ParamsSpec, allow_insecure: bool, runtime: &Runtime) -> Result<Self, CkksError> {
         if allow_insecure {
@@ -138,7 +138,8 @@ impl Params {
         Self::new(ParamsSpec { insecure: false, below_128: false, ..spec }, runtime).map_err(|error| {
             match error {
                 CkksError::Insecure { bits, dimension, log2_qp, distribution, .. } if accepts => {
-                    CkksError::InsecureSpec { bits, dimension, log2_qp, distribution }
+                    let remedy = "the specification accepts that, and whoever reads it must, too: ask for parameters of 128 bits, or, for tests only, pass `allow_insecure`".to_owned();
+                    CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy }
                 }
                 // `allow_insecure` alone would not suffice, because the specification has no flag either.
                 CkksError::Insecure { bits, dimension, log2_qp, distribution, remedy }
@@ -160,7 +161,7 @@ impl Params {
     /// The preset called `name`.
     ///
     /// # Errors
-    /// [`CkksError::UnknownPreset`].
+    /// [`CkksError::InvalidParams`].
     pub fn preset(name: &str, runtime: &Runtime) -> Result<Self, CkksError> {
         Self::new(preset(name)?, runtime)
     }
@@ -212,7 +213,7 @@ impl Params {
             return CkksError::InvalidParams { reason: reason.clone() };
         }
         if self.degree() < spec::LEAST_DEGREE {
-            return CkksError::DegreeWithoutKeys { shape: self.shape(), least: spec::LEAST_DEGREE };
+            return CkksError::degree_without_keys(self.shape(), spec::LEAST_DEGREE);
         }
         clathrate_lattice::LatticeError::NoSpecialPrimes.into()
     }
@@ -220,7 +221,7 @@ impl Params {
     /// The switcher of keys over the ordinary chain.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` without special primes; [`CkksError::DegreeWithoutKeys`] below degree 8;
+    /// `NoSpecialPrimes` without special primes; [`CkksError::Unsuitable`] below degree 8;
     /// [`CkksError::InvalidParams`] for a shape that is for samples only.
     pub fn switcher(&self) -> Result<&Switcher, CkksError> {
         Ok(&self.key_switching(KeyModulus::Base)?.switcher)
@@ -533,12 +534,7 @@ impl Params {
         // One bit is for the sign, and one for decryption to detect overflows.
         let headroom = (self.log2_q(level) - 2.0 - scale.log2()).exp2();
         if magnitude.is_finite() && magnitude > headroom {
-            return Err(CkksError::BoundTooLarge {
-                magnitude,
-                log2_scale: scale.log2(),
-                level: level.0,
-                headroom,
-            });
+            return Err(CkksError::bound_too_large(magnitude, scale.log2(), level.0, headroom));
         }
         Ok(())
     }

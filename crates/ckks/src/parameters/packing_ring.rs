@@ -119,7 +119,7 @@ impl Params {
     /// protects the keys of these switches.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] if there is no such ring.
+    /// [`CkksError::Unsuitable`] if there is no such ring.
     pub(crate) fn product_ring(&self, degree: usize) -> Result<Self, CkksError> {
         let root = self.root()?;
         let ring = root.for_samples(ModuleShape { degree, rank: 1 });
@@ -132,7 +132,7 @@ impl Params {
         let reason = format!(
             "no ring of degree {degree} protects keys for level {SMALLER_RING_LEVEL}, or the parameters have no smaller rings"
         );
-        Err(CkksError::Conversion { operation: "a switch to a smaller ring", reason })
+        Err(CkksError::Unsuitable { operation: "a switch to a smaller ring", reason })
     }
 
     /// The rings of a degree of at least `least` to which rows of level 1 may be switched, in ascending
@@ -144,7 +144,7 @@ impl Params {
     /// Checks that these parameters have the switcher of a ring of packing, or the ordinary switcher.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] if this is not a ring of packing; the errors of [`Params::switcher`].
+    /// [`CkksError::Unsuitable`] if this is not a ring of packing; the errors of [`Params::switcher`].
     pub(crate) fn check_switching(&self, in_packing_ring: bool) -> Result<(), CkksError> {
         let modulus = if in_packing_ring { KeyModulus::Packing } else { KeyModulus::Base };
         self.key_switching(modulus).map(|_| ())
@@ -156,6 +156,6 @@ impl Params {
             "there is no ring of packing at {}: one has rank 1, a smaller degree than the parameters, and protects the modulus of level 0 and special primes",
             self.shape()
         );
-        CkksError::Conversion { operation: "packing", reason }
+        CkksError::Unsuitable { operation: "packing", reason }
     }
 }

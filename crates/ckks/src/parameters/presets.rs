@@ -88,9 +88,9 @@ fn read(text: &str) -> Result<Vec<Preset>, CkksError> {
 /// The specification of the preset called `name`.
 ///
 /// # Errors
-/// [`CkksError::UnknownPreset`].
+/// [`CkksError::InvalidParams`].
 pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
-    let unknown = || CkksError::UnknownPreset { name: name.to_owned(), known: preset_names().join(", ") };
+    let unknown = || CkksError::unknown_preset(name, &preset_names().join(", "));
     presets()?.into_iter().map(|preset| preset.spec).find(|spec| spec.name == name).ok_or_else(unknown)
 }
 

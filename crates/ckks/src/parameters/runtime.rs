@@ -223,7 +223,7 @@ impl Runtime {
     /// The processor's instruction set: the one that was asked for, or the fastest.
     ///
     /// # Errors
-    /// [`CkksError::Arith`] where this machine lacks it.
+    /// [`CkksError::Lattice`] where this machine lacks it.
     pub(super) fn processor_isa(&self) -> Result<Isa, CkksError> {
         Ok(self.isa.as_deref().map_or_else(Isa::detect, Isa::named)?)
     }
@@ -231,7 +231,7 @@ impl Runtime {
     /// The kernels that compute, as profiles name them.
     ///
     /// # Errors
-    /// [`CkksError::Arith`] where this machine lacks the instruction set.
+    /// [`CkksError::Lattice`] where this machine lacks the instruction set.
     pub fn kernels(&self) -> Result<Kernels, CkksError> {
         Ok(match self.device_description() {
             Some(device) => Kernels::of_device(&device.name, &device.kernels),
@@ -242,7 +242,7 @@ impl Runtime {
     /// Measures the kernels that compute, on one thread of the processor or on the device; a few seconds.
     ///
     /// # Errors
-    /// [`CkksError::Arith`] where this machine lacks the instruction set; [`CkksError::Cancelled`].
+    /// [`CkksError::Lattice`] where this machine lacks the instruction set; [`CkksError::Cancelled`].
     pub fn measure(&self, progress: &Progress) -> Result<MachineProfile, CkksError> {
         let isa = self.processor_isa()?;
         let engine = |degree: usize, moduli: &[u64]| {

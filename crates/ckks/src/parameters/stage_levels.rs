@@ -39,10 +39,9 @@ impl StageLevels {
     /// The levels of a chain with bootstraps.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] if a segment is missing or in the wrong place.
+    /// [`CkksError::Unsupported`] if a segment is missing or in the wrong place.
     pub(crate) fn new(params: &Params) -> Result<Self, CkksError> {
-        let refuse =
-            |reason: String| CkksError::NotBootstrappable { params: params.spec().name.clone(), reason };
+        let refuse = |reason: String| CkksError::not_bootstrappable(&params, reason);
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
         let segment = |name: &str| {
             find(name).ok_or_else(|| {
@@ -97,7 +96,7 @@ impl Params {
     /// former to the latter.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`].
+    /// [`CkksError::Unsupported`].
     pub fn application_levels(&self) -> Result<(Level, Level), CkksError> {
         let levels = StageLevels::new(self)?;
         Ok((levels.start, levels.end))

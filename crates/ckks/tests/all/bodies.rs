@@ -248,7 +248,8 @@ fn plaintext_products_are_the_same_for_all_bodies_of_a_mask_or_refused() {
             } else {
                 assert_refused!(
                     different,
-                    CkksError::SharedMask { .. },
+                    CkksError::Unsuitable { .. },
+                    "share a mask",
                     &format!("{bodies} bodies share a mask"),
                     "split_mask"
                 );
@@ -306,7 +307,8 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                 } else {
                     assert_refused!(
                         result,
-                        CkksError::SharedMask { .. },
+                        CkksError::Unsuitable { .. },
+                        "share a mask",
                         "different secrets",
                         "split_mask",
                         "chunks of each row"
@@ -501,7 +503,8 @@ fn products_after_splitting_the_mask_match_the_clear_ones() {
         for refused in [ev.multiply(&x, &x), ev.multiply_rescale(&x, &x), ev.square(&x)] {
             assert_refused!(
                 refused,
-                CkksError::SecretWithoutKeys { .. },
+                CkksError::WrongSecret { .. },
+                "has no keys under the secret",
                 "a product of ciphertexts",
                 "bodies:3",
                 "split_mask"
@@ -511,7 +514,8 @@ fn products_after_splitting_the_mask_match_the_clear_ones() {
             Polynomial::new(vec![1.0, 0.0, 1.0], PolynomialBasis::Power, (-1.0, 1.0)).expect("polynomial");
         assert_refused!(
             polynomial.apply(&ev, &x),
-            CkksError::SecretWithoutKeys { .. },
+            CkksError::WrongSecret { .. },
+            "has no keys under the secret",
             "bodies:3",
             "split_mask"
         );
@@ -539,19 +543,27 @@ fn secrets_change_and_come_back() {
     assert_close(&decrypt(&sk, &there), &data, 1e-7);
     assert_refused!(
         ev.add(&x, &there),
-        CkksError::DifferentSecrets { .. },
+        CkksError::WrongSecret { .. },
+        "the operands are under the secrets",
         "addition",
         "\"main\"",
         "\"body:1/3\""
     );
     assert_refused!(
         ev.rotate(&there, 1),
-        CkksError::SecretWithoutKeys { .. },
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
         "a rotation",
         "body:1/3",
         "change_secret"
     );
-    assert_refused!(ev.conjugate(&there), CkksError::SecretWithoutKeys { .. }, "conjugation", "body:1/3");
+    assert_refused!(
+        ev.conjugate(&there),
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
+        "conjugation",
+        "body:1/3"
+    );
     let back = ev.change_secret(&there, main).expect("back");
     assert_close(
         &decrypt(&sk, &ev.add(&x, &back).expect("one secret")),
@@ -573,7 +585,7 @@ fn secrets_change_and_come_back() {
         CkksError::OutOfRange { .. },
         "number of bodies"
     );
-    assert_refused!(ev.change_secret(&x, SecretName::Temporary), CkksError::Conversion { .. }, "temporary");
+    assert_refused!(ev.change_secret(&x, SecretName::Temporary), CkksError::Unsuitable { .. }, "temporary");
     let read_back = read(&there.to_file_bytes().expect("file"), &params).expect("file");
     assert_same(&there, &read_back);
 }
@@ -772,7 +784,8 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
         assert_close(&decrypt(&sk, &raised), &ramp(6), 1e-7);
         assert_refused!(
             ev.to_rank(&raised, 1),
-            CkksError::SecretWithoutKeys { .. },
+            CkksError::WrongSecret { .. },
+            "has no keys under the secret",
             "a reduction of the rank",
             "split_mask"
         );
@@ -796,18 +809,32 @@ fn operands_of_different_secrets_layouts_and_owners_are_refused() {
     for (x, y) in [(&main, &two), (&two, &three)] {
         let (left, right) = (x.secret().to_string(), y.secret().to_string());
         for result in [ev.add(x, y), ev.sub(x, y)] {
-            assert_refused!(result, CkksError::DifferentSecrets { .. }, &left, &right, "share_mask");
+            assert_refused!(
+                result,
+                CkksError::WrongSecret { .. },
+                "the operands are under the secrets",
+                &left,
+                &right,
+                "share_mask"
+            );
         }
     }
     assert_eq!(ev.add(&main, &two).expect_err("refused").kind(), ErrorKind::WrongSecret);
     let chunks = of(Some(2), Some(BodyAxis::Chunks));
     assert_refused!(
         ev.add(&two, &chunks),
-        CkksError::DifferentLayouts { .. },
+        CkksError::Unsuitable { .. },
+        "laid out differently",
         "2 rows under one mask",
         "2 chunks of a row under one mask"
     );
-    assert_refused!(ev.share_mask(&two, 2), CkksError::SecretWithoutKeys { .. }, "bodies:2", "split_mask");
+    assert_refused!(
+        ev.share_mask(&two, 2),
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
+        "bodies:2",
+        "split_mask"
+    );
     assert_refused!(
         ev.share_mask(&main, 5),
         CkksError::MissingKey { .. },
@@ -815,16 +842,28 @@ fn operands_of_different_secrets_layouts_and_owners_are_refused() {
         "format-switch 2"
     );
     assert_refused!(ev.share_mask(&main, 0), CkksError::OutOfRange { .. }, "1 to 4096");
-    assert_refused!(ev.split_mask(&main), CkksError::Conversion { .. }, "\"main\"");
+    assert_refused!(ev.split_mask(&main), CkksError::Unsuitable { .. }, "\"main\"");
     assert_refused!(ev.split_mask(&three), CkksError::MissingKey { .. }, "from body:0/3 to main");
     assert_refused!(Evaluator::new(&params).share_mask(&main, 2), CkksError::NoKeys { .. }, "under one mask");
     // Rows of several chunks under one mask have no common sum.
     let long = encrypt_as(&sk, &Values::Real(ramp(80)), &[80], slots(Some(3), None), 3);
-    assert_refused!(ev.total(&long), CkksError::SharedMask { .. }, "3 bodies", "split_mask");
+    assert_refused!(ev.total(&long), CkksError::Unsuitable { .. }, "share a mask", "3 bodies", "split_mask");
     let public = sk.public_key().expect("public key").encrypt_array(&data, &[4, 8], slots(Some(2), None));
-    assert_refused!(public, CkksError::SecretWithoutKeys { .. }, "public key", "bodies:2", "share_mask");
+    assert_refused!(
+        public,
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
+        "public key",
+        "bodies:2",
+        "share_mask"
+    );
     let stranger = secret(&params, 16);
-    assert_refused!(stranger.decrypt(&two), CkksError::WrongSecret { .. }, "the ciphertext");
+    assert_refused!(
+        stranger.decrypt(&two),
+        CkksError::WrongSecret { .. },
+        "belongs to secret",
+        "the ciphertext"
+    );
 }
 
 #[test]
@@ -988,7 +1027,8 @@ fn keys_of_rounds_grow_with_the_number_of_bodies_and_serve_under_their_names() {
     let shared = ev.share_mask(&x, 4).expect("one switch");
     assert_refused!(
         ev.share_mask_in_rounds(&shared, 8, None),
-        CkksError::SecretWithoutKeys { .. },
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
         "bodies:4"
     );
     for (from, to) in [(0, 4), (3, 8), (4, 4), (2, 0)] {

@@ -124,7 +124,9 @@ fn dry_runs_bound_the_error_behind_a_bootstrap() {
     // they are refused.
     let ev = Evaluator::recording(&params);
     let x = ev.symbol(&[512], Encoding::Slots, plan.input_level(), 1.5).expect("symbol");
-    assert!(matches!(plan.run(&ev, &x), Err(CkksError::BeyondRange { .. })));
+    assert!(
+        matches!(plan.run(&ev, &x), Err(CkksError::TooLarge { reason, .. }) if reason.contains("of magnitude at most 1"))
+    );
     let x = ev.symbol(&[512], Encoding::Slots, Level(plan.input_level().0 + 1), 6.0).expect("symbol");
     let y = plan.run(&ev, &x).expect("dry run");
     assert!((y.bound().expect("known") / 6.0 - 1.0).abs() < 1e-9);
@@ -270,13 +272,19 @@ fn stages_refuse_what_they_cannot_take() {
         BootstrapPlan::with_options(&params, BootstrapOptions { real: true, ..BootstrapOptions::default() })
             .expect("plan");
     let z = encrypt_as(&sk, &Values::Complex(complex(slots, 1)), &[slots], at(3), 1);
-    assert_refused!(real.run(&ev, &z), CkksError::Conversion { .. }, "complex");
+    assert_refused!(real.run(&ev, &z), CkksError::Unsuitable { .. }, "complex");
     assert_refused!(plan.run(&Evaluator::new(&params), &x), CkksError::NoKeys { .. }, "linear transform");
     let others = crate::common::params("insecure_small");
-    assert_refused!(BootstrapPlan::new(&others), CkksError::NotBootstrappable { .. }, "segment");
+    assert_refused!(
+        BootstrapPlan::new(&others),
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
+        "segment"
+    );
     assert_refused!(
         BootstrapPlan::new(&crate::common::params("insecure_rank2")),
-        CkksError::NotBootstrappable { .. },
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
         "to_rlwe"
     );
     for slots in [0, 48, 1024] {
@@ -298,9 +306,19 @@ fn stages_refuse_what_they_cannot_take() {
     let half =
         BootstrapPlan::with_options(&params, BootstrapOptions { half: true, ..BootstrapOptions::default() })
             .expect("plan");
-    assert_refused!(half.run(&ev, &x), CkksError::NotBootstrappable { .. }, "half a bootstrap");
+    assert_refused!(
+        half.run(&ev, &x),
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
+        "half a bootstrap"
+    );
     let deep = BootstrapOptions { degree: Some(300), ..BootstrapOptions::default() };
-    assert_refused!(BootstrapPlan::with_options(&params, deep), CkksError::NotBootstrappable { .. }, "300");
+    assert_refused!(
+        BootstrapPlan::with_options(&params, deep),
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
+        "300"
+    );
     // A range that the polynomial does not cover: heavier secrets, fewer double angles.
     for (weight, levels) in
         [(Some(64), 8), (Some(128), 8), (Some(1000), 8), (None, 8), (Some(32), 6), (Some(32), 5)]
@@ -313,7 +331,8 @@ fn stages_refuse_what_they_cannot_take() {
         let other = Params::new(spec, &base_runtime()).expect("parameters");
         assert_refused!(
             BootstrapPlan::new(&other),
-            CkksError::NotBootstrappable { .. },
+            CkksError::Unsupported { .. },
+            "cannot be bootstrapped",
             "cannot be bootstrapped"
         );
     }
@@ -495,7 +514,8 @@ fn evaluators_bootstrap_where_levels_run_out() {
     );
     assert_refused!(
         Evaluator::new(&crate::common::params("insecure_small")).bootstrapping(None),
-        CkksError::NotBootstrappable { .. },
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
         "segment"
     );
 }

@@ -236,7 +236,7 @@ fn arrays_are_bootstrapped_together() {
     );
     let other = encrypted(&secret(&params, 17), &plan, &noise(slots, 1), &[slots]);
     assert_refused!(batch(&other), CkksError::InBatch { index: 1, .. }, "belongs to secret");
-    assert_refused!(plan.run_batch(&ev, &[]), CkksError::NoTerms { .. }, "bootstrap");
+    assert_refused!(plan.run_batch(&ev, &[]), CkksError::Empty { .. }, "has no terms", "bootstrap");
     assert_refused!(
         plan.run_batch(&ev.with_progress(cancelling_after(0)), &[&x]),
         CkksError::Cancelled,

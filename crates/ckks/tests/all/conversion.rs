@@ -156,18 +156,19 @@ fn what_cannot_be_converted_is_refused() {
     assert_refused!(plan(&low, Some(2)), CkksError::LevelTooLow { .. }, "level");
     let bodies =
         with(EncryptOptions { bodies: Some(2), axis: Some(BodyAxis::Rows), ..options(Encoding::Slots) });
-    assert_refused!(plan(&bodies, None), CkksError::SharedMask { .. }, "split_mask");
+    assert_refused!(plan(&bodies, None), CkksError::Unsuitable { .. }, "share a mask", "split_mask");
     let reversed = with(EncryptOptions { order: Order::BitReversed, ..options(Encoding::Coefficients) });
-    assert_refused!(plan(&reversed, None), CkksError::Conversion { .. }, "natural order");
+    assert_refused!(plan(&reversed, None), CkksError::Unsuitable { .. }, "natural order");
     let lanes =
         with(EncryptOptions { lanes: Some(clathrate_ckks::keys::Lanes::Most), ..options(Encoding::Slots) });
-    assert_refused!(plan(&lanes, None), CkksError::Conversion { .. }, "lanes=1");
+    assert_refused!(plan(&lanes, None), CkksError::Unsuitable { .. }, "lanes=1");
     // A plan is for one layout, level and scale.
     let plan = ConversionPlan::new(&coefficients, ConversionOptions::default()).expect("a plan");
     let ev = Evaluator::with_keys(Arc::new(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys")));
     assert_refused!(
         plan.run(&ev, &with(options(Encoding::Slots))),
-        CkksError::DifferentLayouts { .. },
+        CkksError::Unsuitable { .. },
+        "laid out differently",
         "make a plan"
     );
     assert_refused!(plan.run(&ev, &low), CkksError::LevelTooLow { .. }, "level");

@@ -194,7 +194,7 @@ fn slots_come_down_to_degree_two_and_back() {
                 if columns.next_power_of_two() > headroom {
                     assert_refused!(
                         low,
-                        CkksError::Conversion { .. },
+                        CkksError::Unsuitable { .. },
                         &format!("do not fit the {headroom} slots")
                     );
                     continue;
@@ -213,7 +213,7 @@ fn slots_come_down_to_degree_two_and_back() {
             "LWE samples needs the encoding coefficients",
             "slots was given"
         );
-        assert_refused!(ev.to_mlwe(&one, rank * degree), CkksError::Conversion { .. }, "degree 1");
+        assert_refused!(ev.to_mlwe(&one, rank * degree), CkksError::Unsuitable { .. }, "degree 1");
     }
 }
 
@@ -417,11 +417,12 @@ fn what_a_low_degree_cannot_do_is_refused() {
         for result in
             [ev.rotate(&low, 1), ev.conjugate(&low), ev.multiply(&low, &low), ev.share_mask(&low, 2)]
         {
-            assert_refused!(result, CkksError::DegreeWithoutKeys { .. }, "degree 8 or higher");
+            assert_refused!(result, CkksError::Unsuitable { .. }, "no switching keys", "degree 8 or higher");
         }
         assert_refused!(
             low.params().switcher(),
-            CkksError::DegreeWithoutKeys { .. },
+            CkksError::Unsuitable { .. },
+            "no switching keys",
             &format!("4x{}", rank * degree / 4),
             "degree 8 or higher"
         );
@@ -435,14 +436,16 @@ fn what_a_low_degree_cannot_do_is_refused() {
         let refused = |values: Values, options| owner.encrypt_array(&values, &[2], options);
         assert_refused!(
             refused(Values::Real(ramp(2)), slots()),
-            CkksError::NoRoom { .. },
+            CkksError::Unsuitable { .. },
+            "polynomials of degree",
             "slots",
             "degree 1",
             "coefficients"
         );
         assert_refused!(
             refused(Values::Complex(phases(2, 1)), coefficients()),
-            CkksError::NoRoom { .. },
+            CkksError::Unsuitable { .. },
+            "polynomials of degree",
             "pairs of coefficients",
             "degree 1"
         );
@@ -451,7 +454,7 @@ fn what_a_low_degree_cannot_do_is_refused() {
         for rank in [0, 2 * rank + 1, 3 * rank, 2 * rank * degree] {
             assert_refused!(
                 ev.to_mlwe(&x, rank),
-                CkksError::Conversion { .. },
+                CkksError::Unsuitable { .. },
                 &format!("rank {rank} is not")
             );
         }
@@ -461,7 +464,7 @@ fn what_a_low_degree_cannot_do_is_refused() {
             ev.to_rlwe(&samples),
             Err(CkksError::MissingKey { .. } | CkksError::NoRelativeKeys { .. })
         ));
-        assert!(matches!(ev.add(&samples, &x), Err(CkksError::Conversion { .. })), "degrees do not mix");
+        assert!(matches!(ev.add(&samples, &x), Err(CkksError::Unsuitable { .. })), "degrees do not mix");
         assert!(params.relative(ModuleShape { degree: 1, rank: rank * degree + 1 }).is_err());
         assert!(params.relative(ModuleShape { degree: 0, rank: 1 }).is_err());
     }

@@ -123,7 +123,7 @@ fn compare(
     let planned = match circuit(&recorder, &symbol) {
         Ok(planned) => planned,
         // What a set cannot do, it cannot do on data either: too few levels, or no rank 1.
-        Err(error @ (CkksError::PolynomialDepth { .. } | CkksError::Conversion { .. })) => {
+        Err(error @ (CkksError::Level { .. } | CkksError::Unsuitable { .. })) => {
             let x =
                 encrypt_as(owner, &Values::Real(ramp(shape.iter().product())), shape, options(encoding), 2);
             let refused = circuit(&Evaluator::new(params), &x).expect_err("refused on symbols");

@@ -170,11 +170,16 @@ fn wrong_operands_are_refused_with_their_places() {
         "0 at index (0, 1)"
     );
     assert_refused!(x.div(0.0), CkksError::OutOfRange { .. }, "no finite inverse");
-    assert_refused!(x.div(&x), CkksError::Conversion { .. }, "no divisor");
+    assert_refused!(x.div(&x), CkksError::Unsuitable { .. }, "no divisor");
     let four = plain(&[1.0; 4]);
     assert_refused!(x.add(four.clone()), CkksError::Shape { .. }, "axis by axis");
     assert_refused!(x.dot(Operand::Plain(four)), CkksError::Shape { .. }, "vectors of one length");
-    assert_refused!(EncryptedArray::concatenate(&[]), CkksError::NoTerms { .. }, "a concatenation");
+    assert_refused!(
+        EncryptedArray::concatenate(&[]),
+        CkksError::Empty { .. },
+        "has no terms",
+        "a concatenation"
+    );
 }
 
 /// An array that several products need at a higher level is bootstrapped once.

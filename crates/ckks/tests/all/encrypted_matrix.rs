@@ -173,8 +173,8 @@ fn what_is_missing_is_told_at_once() {
     let low = ev.drop_to_level(&x, clathrate_lattice::Level(0)).expect("level 0");
     assert!(matches!(multiply_transposed(&ev, &low, &x), Err(CkksError::LevelTooLow { .. })));
     let samples = ev.to_lwe(&x).expect("samples");
-    assert!(matches!(transpose(&ev, &samples), Err(CkksError::Conversion { .. })));
-    assert!(matches!(multiply_transposed(&ev, &x, &samples), Err(CkksError::Conversion { .. })));
+    assert!(matches!(transpose(&ev, &samples), Err(CkksError::Unsuitable { .. })));
+    assert!(matches!(multiply_transposed(&ev, &x, &samples), Err(CkksError::Unsuitable { .. })));
     let _ = KeyNeeds::new().encrypted_matrices(samples.params(), KeyLevel::Top);
     let stopped = multiply_transposed(&ev.with_progress(cancelling_after(3)), &x, &x);
     assert!(matches!(stopped, Err(CkksError::Cancelled)));

@@ -282,10 +282,10 @@ fn arguments_out_of_range_are_refused_with_a_remedy() {
         assert_refused!(result, CkksError::OutOfRange { .. }, text);
     }
     assert_refused!(Softmax::new(1.0, 2.0, 3), CkksError::OutOfRange { .. }, "not below 1");
-    assert_refused!(Softmax::new(1.0, 0.1, 0), CkksError::Empty { .. }, "no entries");
+    assert_refused!(Softmax::new(1.0, 0.1, 0), CkksError::Empty { .. }, "no entries", "no entries");
     assert_refused!(
         plain::softmax(&[0.5], None, 1e-3, None),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "at least one axis"
     );
     assert_refused!(
@@ -480,11 +480,17 @@ fn intervals_of_encrypted_numbers_come_from_their_bounds() {
     symbol(20.0).sigmoid(0.1, None).expect("inside");
     assert_refused!(
         symbol(20.0).sigmoid(0.1, Some((-8.0, 8.0))),
-        CkksError::OutsideDomain { bound: 20.0, .. },
+        CkksError::TooLarge { .. },
+        "as large as 2.000e1, and the polynomial is made for",
         "with_bound"
     );
     symbol(3.0).sign(1.0, 0.1, None).expect("inside");
-    assert_refused!(symbol(3.0).relu(0.1, Some(1.0)), CkksError::OutsideDomain { .. }, "with_bound");
+    assert_refused!(
+        symbol(3.0).relu(0.1, Some(1.0)),
+        CkksError::TooLarge { .. },
+        "the polynomial is made for",
+        "with_bound"
+    );
     assert_refused!(symbol(2.0).sign(2.0, 0.1, None), CkksError::OutOfRange { .. }, "not below the bound 2");
     // The margin is below the usual bound of smaller numbers.
     symbol(0.25).sign(0.5, 0.1, None).expect("inside");
@@ -520,7 +526,7 @@ fn intervals_of_encrypted_numbers_come_from_their_bounds() {
     let single = ev.symbol(&[], Encoding::Slots, params.fresh_level(), 1.0).expect("a symbol");
     assert_refused!(
         EncryptedArray::new(single, &ev).softmax(0.1, None),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "softmax of a single number: give an array with at least one axis"
     );
     let complex = sk.encrypt(&[Complex64::i()]).expect("encrypt");

@@ -123,7 +123,7 @@ fn rows_in_lanes_alternate_and_come_apart_as_components() {
     assert_eq!((apart.lanes, apart.components, apart.bundles()), (1, 1, 7));
     assert_eq!(apart.place(5, 2).expect("entry"), Place { bundle: 5, body: 0, index: 2 });
     for refused in [layout.split_degree(2), two.split_degree(4), bodies.split_degree(4)] {
-        assert!(matches!(refused, Err(CkksError::Conversion { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(CkksError::Unsuitable { .. })), "{refused:?}");
     }
     // A part of the columns has the same places; such rows are brought together again.
     for columns in 1..=3 {
@@ -280,9 +280,13 @@ fn lowered_bundles(layout: &Layout, gap: usize, chunk: usize) -> usize {
 fn layouts_that_cannot_be_are_refused() {
     let message = |error: CkksError| error.to_string();
     let slots = Layout::new(&[3], Encoding::Slots, 1).expect_err("no slots");
-    assert!(matches!(slots, CkksError::NoRoom { degree: 1, .. }) && message(slots).contains("degree 1"));
+    assert!(
+        matches!(slots, CkksError::Unsuitable { .. }) && message(slots).contains("polynomials of degree 1")
+    );
     let coefficients = Layout::new(&[3], Encoding::Coefficients, 1).expect("LWE");
-    assert!(matches!(coefficients.with_complex(), Err(CkksError::NoRoom { .. })));
+    assert!(
+        matches!(coefficients.with_complex(), Err(CkksError::Unsuitable { reason, .. }) if reason.contains("polynomials of degree"))
+    );
     let layout = Layout::new(&[3, 5], Encoding::Slots, 16).expect("layout");
     for capacity in [0, 3, 16, usize::MAX] {
         assert!(matches!(layout.with_capacity(capacity), Err(CkksError::OutOfRange { .. })), "{capacity}");

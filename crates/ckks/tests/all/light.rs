@@ -245,11 +245,13 @@ fn what_no_client_of_the_owner_made_is_refused() {
     assert_refused!(
         Receiver::new(&params, &stranger.introduction(), &key),
         CkksError::WrongSecret { .. },
+        "belongs to secret",
         "a light client"
     );
     assert_refused!(
         Receiver::new(&params, &introduction, &other.authentication_key()),
         CkksError::WrongSecret { .. },
+        "belongs to secret",
         "a light client"
     );
     let mut renamed = stranger.introduction();
@@ -408,11 +410,17 @@ fn devices_with_secrets_of_their_own_are_packed_under_the_main_secret_and_answer
             );
             assert_refused!(
                 other.run(&ev, &samples),
-                CkksError::Conversion { .. },
+                CkksError::Unsuitable { .. },
                 "device:4",
                 &format!("device:{device}")
             );
-            assert_refused!(ev.to_rlwe(&samples), CkksError::SecretWithoutKeys { .. }, "device", "pack");
+            assert_refused!(
+                ev.to_rlwe(&samples),
+                CkksError::WrongSecret { .. },
+                "has no keys under the secret",
+                "device",
+                "pack"
+            );
             // An answer under the device's secret, which it alone reads.
             let to = SecretName::Device(device);
             let change = evaluator(&sk, &KeyNeeds::new().change_secret(SecretName::Main, to, KeyLevel::Top));

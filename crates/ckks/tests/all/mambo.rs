@@ -557,7 +557,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     );
     assert_refused!(new((1, 1), &[1.0], 0, &options), CkksError::OutOfRange { .. }, "power of two");
     assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
-    assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "0");
+    assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "no entries", "0");
     assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "nan");
     let rounds = MamboOptions {
         bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() },
@@ -567,7 +567,8 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let last = crate::common::params("insecure_boot_last");
     assert_refused!(
         MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options),
-        CkksError::NotBootstrappable { .. },
+        CkksError::Unsupported { .. },
+        "cannot be bootstrapped",
         "slots-to-coefficients first"
     );
     for placement in Placement::ALL {
@@ -578,7 +579,8 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
         };
         assert_refused!(
             new((1, 1), &[1.0], slots, &half),
-            CkksError::NotBootstrappable { .. },
+            CkksError::Unsupported { .. },
+            "cannot be bootstrapped",
             "leave `half` out"
         );
     }
@@ -600,7 +602,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let real = Arc::new(new((2, 2), &[0.5; 4], slots, &real).expect("plan"));
     let own = real.prepare(&evaluator(&sk, &real.needs().expect("needs"))).expect("keys");
     let pairs = encrypt_as(&sk, &Values::Complex(complex(2 * slots, 1)), &[2, slots], plan.encryption(), 1);
-    assert_refused!(own.multiply(&ev, &pairs), CkksError::Conversion { .. }, "plan is for real numbers");
+    assert_refused!(own.multiply(&ev, &pairs), CkksError::Unsuitable { .. }, "plan is for real numbers");
     let few = evaluator(&sk, &plan.matrix().needs());
     assert_refused!(matrix.multiply(&few, &two), CkksError::MissingKeys { .. }, "bootstrap");
     // Every stage can be the last one.

@@ -372,8 +372,14 @@ fn rows_under_shared_masks_are_split_where_there_are_keys_and_explained() {
             .expect("a number");
         assert!(deviation(&decrypt(&sk, &y), &expected) < (-bits).exp2());
         let without = Evaluator::new(&params);
-        assert_refused!(w.multiply(&without, &x), CkksError::SharedMask { .. }, "split_mask", "prepare");
-        assert_refused!(w.explain(&without, &x), CkksError::SharedMask { .. }, "split_mask");
+        assert_refused!(
+            w.multiply(&without, &x),
+            CkksError::Unsuitable { .. },
+            "share a mask",
+            "split_mask",
+            "prepare"
+        );
+        assert_refused!(w.explain(&without, &x), CkksError::Unsuitable { .. }, "share a mask", "split_mask");
     }
     let x = sk.encrypt_array(&data, &[inner, columns], common_options(None)).expect("array");
     let ev = Evaluator::new(&params);

@@ -89,11 +89,28 @@ fn bit_reversed_slots_compute_entry_by_entry_and_do_not_rotate() {
     assert!(sum.iter().enumerate().all(|(t, z)| (z - a[t] - b[t]).norm() < 1e-6));
     let total = decrypt_complex(&sk, &ev.total(&x).expect("sums are of all orders"));
     assert!((total[0] - a.iter().sum::<Complex64>()).norm() < 1e-6);
-    assert_refused!(ev.rotate(&x, 1), CkksError::BitReversed { .. }, "a rotation", "bit-reversed", "natural");
+    assert_refused!(
+        ev.rotate(&x, 1),
+        CkksError::Unsuitable { .. },
+        "bit-reversed order",
+        "a rotation",
+        "bit-reversed",
+        "natural"
+    );
     let natural = of(&b, Order::Natural);
-    assert_refused!(ev.add(&x, &natural), CkksError::DifferentLayouts { .. }, "bit-reversed");
+    assert_refused!(
+        ev.add(&x, &natural),
+        CkksError::Unsuitable { .. },
+        "laid out differently",
+        "bit-reversed"
+    );
     let plain = ev.encode(&Values::Complex(b), &[5], Encoding::Slots, x.level(), x.scale()).expect("encode");
-    assert_refused!(ev.add_encoded(&x, &plain), CkksError::DifferentLayouts { .. }, "encode_for");
+    assert_refused!(
+        ev.add_encoded(&x, &plain),
+        CkksError::Unsuitable { .. },
+        "laid out differently",
+        "encode_for"
+    );
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn what_cannot_be_packed_is_refused() {
     let ev = evaluator(&sk, &needs(&params, &[8], 1));
     let x = encrypt_as(&sk, &Values::Real(noise(5, 1)), &[5], coefficients(), 15);
     let low = ev.to_lwe(&x).expect("samples");
-    assert_refused!(ev.pack(&x, &[]), CkksError::Conversion { .. }, "result of packing");
+    assert_refused!(ev.pack(&x, &[]), CkksError::Unsuitable { .. }, "result of packing");
     for midpoints in [&[0][..], &[1], &[3], &[64], &[128], &[8, 8], &[4, 8], &[usize::MAX]] {
         assert_refused!(
             ev.pack(&low, midpoints),
@@ -252,12 +252,13 @@ fn what_cannot_be_packed_is_refused() {
     );
     assert_refused!(
         ev.pack(&ev.to_lwe(&two).expect("samples"), &[8]),
-        CkksError::SecretWithoutKeys { .. },
+        CkksError::WrongSecret { .. },
+        "has no keys under the secret",
         "split_mask"
     );
     let other =
         PackingPlan::new(&params, &PackingOptions { degree: 4, ..PackingOptions::default() }).expect("plan");
-    assert_refused!(other.run(&ev, &low), CkksError::Conversion { .. }, "samples of shape 4x16, not 1x64");
+    assert_refused!(other.run(&ev, &low), CkksError::Unsuitable { .. }, "samples of shape 4x16, not 1x64");
     // An odd part of the rank remains, by the row method.
     let odd =
         PackingPlan::new(&crate::common::params("insecure_rank3"), &PackingOptions::default()).expect("plan");
@@ -274,5 +275,5 @@ fn what_cannot_be_packed_is_refused() {
     }
     let ranked = crate::common::params("insecure_rank2");
     let needs = KeyNeeds::new().operation(pack_step(64, 1, 8), KeyLevel::Top);
-    assert_refused!(secret(&ranked, 1).evaluation_keys(&needs), CkksError::Conversion { .. }, "rank 1");
+    assert_refused!(secret(&ranked, 1).evaluation_keys(&needs), CkksError::Unsuitable { .. }, "rank 1");
 }

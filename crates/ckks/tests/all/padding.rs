@@ -237,7 +237,8 @@ fn rotations_turn_the_padded_row_and_say_that_entries_left_it() {
             if moves {
                 assert_refused!(
                     again,
-                    CkksError::DirtyPadding { .. },
+                    CkksError::Unsuitable { .. },
+                    "padding that is not zero",
                     "a rotation",
                     "clear_padding",
                     &format!("in {capacity} places")
@@ -353,7 +354,8 @@ fn states_of_the_padding_join_as_the_numbers_do() {
             assert_padded(&sk, "rescaled", &ev.rescale(&cleared).expect("rescale"), &a, 0.0);
             assert_refused!(
                 ev.total(&dx),
-                CkksError::DirtyPadding { .. },
+                CkksError::Unsuitable { .. },
+                "padding that is not zero",
                 "the sum of a row",
                 "clear_padding"
             );
@@ -430,13 +432,15 @@ fn mean_and_variance_of_rows_that_do_not_fill_their_slots_are_right() {
             // The sum of c would be that of the padding: -(capacity - columns) mean.
             assert_refused!(
                 ev.total(&c),
-                CkksError::DirtyPadding { .. },
+                CkksError::Unsuitable { .. },
+                "padding that is not zero",
                 &format!("rows of {columns} entries"),
                 "clear_padding"
             );
             assert_refused!(
                 ev.total(&ev.square(&c).expect("square")),
-                CkksError::DirtyPadding { .. },
+                CkksError::Unsuitable { .. },
+                "padding that is not zero",
                 "clear_padding"
             );
         }
@@ -531,8 +535,18 @@ fn moves_between_shapes_and_secrets_carry_the_padding() {
             assert_padded(&sk, "split_mask", &ev.split_mask(&shared).expect("split"), &a, padding);
             // Under shared masks the same rules hold.
             if x.layout().has_padding() && padding != 0.0 {
-                assert_refused!(ev.rotate(&shared, 1), CkksError::DirtyPadding { .. }, "a rotation");
-                assert_refused!(ev.total(&shared), CkksError::DirtyPadding { .. }, "the sum of a row");
+                assert_refused!(
+                    ev.rotate(&shared, 1),
+                    CkksError::Unsuitable { .. },
+                    "padding that is not zero",
+                    "a rotation"
+                );
+                assert_refused!(
+                    ev.total(&shared),
+                    CkksError::Unsuitable { .. },
+                    "padding that is not zero",
+                    "the sum of a row"
+                );
             }
             let cleared = ev.clear_padding(&shared).expect("one mask for all rows");
             assert_slots(

@@ -20,7 +20,6 @@ use clathrate_ckks::keys::{
     Cost, Descent, HeldKey, KeyAddress, KeyDefinition, KeyName, KeyRequirements, KeysOfShape, Operation,
 };
 use clathrate_ckks::lattice::noise::NoiseModel;
-use clathrate_ckks::lattice::sampling::SamplingError;
 use clathrate_ckks::lattice::switch::{KernelTimes, SwitchCounts};
 use clathrate_ckks::lattice::{
     self, Bundle, Chain, Eval, Gadget, LatticeError, Poly, SecretDistribution, SwitchKey, Switcher,
@@ -161,9 +160,7 @@ fn circuits_and_errors_mention_types_with_names() {
         Weights::gemm_count => fn(&Weights, &Modulus) -> usize;
         CkksError::kind => fn(&CkksError) -> ErrorKind;
         CkksError::Lattice => fn(LatticeError) -> CkksError;
-        CkksError::Arith => fn(ArithError) -> CkksError;
         CkksError::File => fn(FileError) -> CkksError;
-        CkksError::Sampling => fn(SamplingError) -> CkksError;
     }
 }
 

@@ -185,7 +185,7 @@ fn rings_of_products_are_secure() {
                     assert!(definition.check_security(Level(2)).is_err());
                     found += 1;
                 }
-                Err(CkksError::Conversion { .. }) => {
+                Err(CkksError::Unsuitable { .. }) => {
                     assert!(!secure, "{name}, degree {degree}: log2 QP is {}", smaller_ring.log2_qp)
                 }
                 Err(other) => panic!("{name}: {other}"),
@@ -211,8 +211,8 @@ fn what_has_no_ring_is_refused() {
     let params = params("insecure_boot");
     let w = vec![0.5; 16];
     let plan = |options: &MatrixOptions| MatrixPlan::new(&params, (4, 4, &w), 64, options);
-    assert_refused!(plan(&options(Some(8), None)), CkksError::Conversion { .. }, "degree 8");
-    assert_refused!(plan(&options(Some(4096), None)), CkksError::Conversion { .. }, "4096");
+    assert_refused!(plan(&options(Some(8), None)), CkksError::Unsuitable { .. }, "degree 8");
+    assert_refused!(plan(&options(Some(4096), None)), CkksError::Unsuitable { .. }, "4096");
     assert_refused!(plan(&options(Some(512), Some(1))), CkksError::OutOfRange { .. }, "use 1024");
     // The parameters' own ring is that of every method.
     let rows = MatrixOptions { method: None, ..options(Some(1024), Some(1)) };
@@ -231,13 +231,13 @@ fn what_has_no_ring_is_refused() {
     let (from, to) = (SecretName::Embedded(512), SecretName::Main);
     assert_refused!(
         params.key_definition(KeyName::Switch(Switch::ChangeSecret { from, to })),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "by packing"
     );
     let (from, to) = (SecretName::Ephemeral, SecretName::Embedded(512));
     assert_refused!(
         params.key_definition(KeyName::Switch(Switch::ChangeSecret { from, to })),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "from the main one"
     );
     let sk = secret(&params, 5);
@@ -246,7 +246,7 @@ fn what_has_no_ring_is_refused() {
     let (ev, degree) = (evaluator(&sk, &own.needs()), own.chosen().ring.expect("a ring"));
     assert_refused!(
         ev.change_secret(&x, SecretName::Embedded(degree)),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "take a MatrixPlan"
     );
 }

@@ -124,7 +124,7 @@ fn reduced_ranks_multiply_with_their_own_keys_and_come_back_by_zeros() {
     assert!(deviation(&owner, &back, &values) < 1e-6);
     let sum = evaluator.add(&back, &low).expect("one shape again");
     assert!(deviation(&owner, &sum, &values.iter().map(|x| 2.0 * x).collect::<Vec<_>>()) < 1e-6);
-    assert!(matches!(evaluator.add(&least, &low), Err(CkksError::Conversion { .. })));
+    assert!(matches!(evaluator.add(&least, &low), Err(CkksError::Unsuitable { .. })));
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn conversions_between_degrees_keep_messages_and_multiply_on_both_sides() {
         assert!(deviation(&owner, &fourth, &squares(&squares(&values))) < 1e-5, "{name}");
         // A row longer than the slots of the lower degree cannot come down.
         let long = encrypt(&owner.relative(&rlwe).expect("key"), &numbers(2 * params.slot_count()), None);
-        assert!(matches!(evaluator.to_mlwe(&long, rank), Err(CkksError::Conversion { .. })));
+        assert!(matches!(evaluator.to_mlwe(&long, rank), Err(CkksError::Unsuitable { .. })));
     }
 }
 

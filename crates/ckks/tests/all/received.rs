@@ -36,13 +36,13 @@ fn specifications_below_128_bits_need_the_word_of_whoever_reads_them() {
         let own = custom(text);
         assert!(own.is_insecure(), "{text}");
         let refused = Params::received(spec(text), false, &base_runtime());
-        assert_refused!(refused, CkksError::InsecureSpec { bits, .. } if bits < 128.0, "below 128", "log2 QP = ", "dimension", "`allow_insecure`");
+        assert_refused!(refused, CkksError::Insecure { bits, .. } if bits < 128.0, "whoever reads it must", "below 128", "log2 QP = ", "dimension", "`allow_insecure`");
         assert_eq!(Params::received(spec(text), true, &base_runtime()).expect("with the word"), own);
         let bytes = own.to_file_bytes().expect("file");
         let read = |word| {
             Params::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), word, &base_runtime())
         };
-        assert_refused!(read(false), CkksError::InsecureSpec { .. }, "`allow_insecure`");
+        assert_refused!(read(false), CkksError::Insecure { .. }, "whoever reads it must", "`allow_insecure`");
         assert_eq!(read(true).expect("with the word"), own);
         // The word does not replace the mark, and the remedy names both.
         let unmarked = spec(&text.replace("insecure = true\n", "").replace("below_128 = true\n", ""));

@@ -125,7 +125,7 @@ fn what_a_plan_is_not_for_is_refused() {
     );
     assert_refused!(
         other.expect("a plan").run(&ev, &samples),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "device:1",
         "main"
     );
@@ -228,7 +228,8 @@ fn samples_of_another_library_are_taken_in_whatever_their_dimension_and_modulus(
         // Without the other secret the owner cannot make the keys.
         assert_refused!(
             secret(&params, 5).evaluation_keys(plan.needs()),
-            CkksError::NoOutsideSecret { .. },
+            CkksError::WrongSecret { .. },
+            "secret of another library",
             "number 7"
         );
     }
@@ -460,8 +461,8 @@ fn samples_under_several_secrets_become_one_vector() {
         let alone = plan.run(&ev, &arrays[0]).expect("in slots");
         let same = plan.run_on(&ev, &[&arrays[0]]).expect("in slots");
         assert!(alone.bundles() == same.bundles());
-        assert_refused!(plan.run(&ev, &arrays[1]), CkksError::Conversion { .. }, "make one for those");
-        assert_refused!(plan.run_on(&ev, &[]), CkksError::NoTerms { .. }, "samples");
+        assert_refused!(plan.run(&ev, &arrays[1]), CkksError::Unsuitable { .. }, "make one for those");
+        assert_refused!(plan.run_on(&ev, &[]), CkksError::Empty { .. }, "has no terms", "samples");
         assert_refused!(
             plan.needs_of(&[SecretName::Outside(1)]),
             CkksError::OutOfRange { .. },
@@ -535,7 +536,7 @@ fn keys_of_a_smaller_ring_are_stored_and_missed_like_others() {
     assert_ne!(drawn.all_coefficients(), at(ring).named(SecretName::Main).expect("there").all_coefficients());
     assert_refused!(
         sk.named(SecretName::Packing),
-        CkksError::Conversion { .. },
+        CkksError::Unsuitable { .. },
         "no ring of packing at 1024x1"
     );
     let wide = KeyNeeds::new().operation(Operation::Multiply, KeyLevel::Level(0));
@@ -590,6 +591,6 @@ fn rings_of_packing_are_secure() {
         let half = params.relative(shape(params.degree() / 2)).expect("a shape");
         let change =
             KeyName::Switch(Switch::ChangeSecret { from: SecretName::Device(1), to: SecretName::Packing });
-        assert_refused!(half.key_definition(change), CkksError::Conversion { .. }, "by packing alone");
+        assert_refused!(half.key_definition(change), CkksError::Unsuitable { .. }, "by packing alone");
     }
 }

@@ -136,7 +136,7 @@ fn whether_decryption_fails_gives_the_secret_away() {
         let sent = tampered(&evaluator.add_plain(&zeros, &plain).expect("near the edge"), delta);
         match owner.decrypt(&sent) {
             Ok(_) => false,
-            Err(CkksError::Overflow { .. }) => true,
+            Err(CkksError::TooLarge { reason }) if reason.contains("does not fit its modulus") => true,
             Err(error) => panic!("{error}"),
         }
     };
@@ -416,7 +416,12 @@ fn a_count_that_cannot_be_written_is_a_refusal() {
     // Another key in the place of the file, one without a budget, and none.
     let key = load(&path, &params).expect("a key");
     secret(&params, 8).with_share_budget(9).expect("a budget").replace(&path).expect("replaced");
-    assert_refused!(share(&key, &ct), CkksError::WrongSecret { .. }, "the file that counts shared results");
+    assert_refused!(
+        share(&key, &ct),
+        CkksError::WrongSecret { .. },
+        "belongs to secret",
+        "the file that counts shared results"
+    );
     secret(&params, 7).replace(&path).expect("replaced");
     assert_refused!(share(&key, &ct), CkksError::File(_), "has no budget of shared results any more");
     fs::remove_file(&path).expect("removed");

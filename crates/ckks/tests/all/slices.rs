@@ -104,8 +104,8 @@ fn slices_that_do_not_fit_are_refused_as_arrays_are() {
     let params = params("insecure_small");
     let (owner, ev) = (secret(&params, 1), Evaluator::new(&params));
     let public = owner.public_key().expect("public key");
-    assert_refused!(owner.encrypt(&[0.0; 0]), CkksError::Empty { .. }, "[0]");
-    assert_refused!(public.encrypt(&[] as &[Complex64]), CkksError::Empty { .. }, "[0]");
+    assert_refused!(owner.encrypt(&[0.0; 0]), CkksError::Empty { .. }, "no entries", "[0]");
+    assert_refused!(public.encrypt(&[] as &[Complex64]), CkksError::Empty { .. }, "no entries", "[0]");
     for (bad, name) in [(f64::NAN, "nan"), (f64::INFINITY, "inf")] {
         assert_refused!(owner.encrypt(&[0.0, bad]), CkksError::NotFinite { index: 1, .. }, name);
         assert_refused!(
@@ -114,7 +114,12 @@ fn slices_that_do_not_fit_are_refused_as_arrays_are() {
             name
         );
     }
-    assert_refused!(owner.encrypt(&[1e30]), CkksError::ValueTooLarge { .. }, "scale the data down");
+    assert_refused!(
+        owner.encrypt(&[1e30]),
+        CkksError::TooLarge { .. },
+        "has room for",
+        "scale the data down"
+    );
     let default = EncryptOptions::default();
     assert_refused!(
         owner.encrypt_array(&REAL, &[7], default),

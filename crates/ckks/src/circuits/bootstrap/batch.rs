@@ -12,7 +12,7 @@ impl BootstrapPlan {
     /// have rank 1 and may be at different levels, from the plan's lowest level up.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without arrays; [`CkksError::InBatch`] with the index of an array that does not
+    /// [`CkksError::Empty`] without arrays; [`CkksError::InBatch`] with the index of an array that does not
     /// match the plan, before any work; the errors of [`BootstrapPlan::run`].
     pub fn run_batch(
         &self,
@@ -20,7 +20,7 @@ impl BootstrapPlan {
         arrays: &[&Ciphertext],
     ) -> Result<Vec<Ciphertext>, CkksError> {
         let whole = evaluator.progress().steps(0);
-        let Some(first) = arrays.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+        let Some(first) = arrays.first() else { return Err(CkksError::no_terms(BOOTSTRAP)) };
         for (index, x) in arrays.iter().enumerate() {
             let own = self
                 .check_input(evaluator, x)
@@ -96,7 +96,7 @@ impl Ciphertext {
             kind(self.is_complex()),
             kind(first.is_complex())
         );
-        Err(CkksError::Conversion { operation: BOOTSTRAP, reason })
+        Err(CkksError::Unsuitable { operation: BOOTSTRAP, reason })
     }
 
     /// Refuses a scale other than the canonical one of the level.

@@ -44,7 +44,7 @@ impl BootstrapPlan {
     ///
     /// # Errors
     /// [`CkksError::Insecure`] for more bodies under a mask than the parameters protect;
-    /// [`CkksError::NotBootstrappable`] if the chain lacks a segment, the rank is not 1, no secret is sparse
+    /// [`CkksError::Unsupported`] if the chain lacks a segment, the rank is not 1, no secret is sparse
     /// enough, the levels of the modular reduction do not suffice, or its approximation is poor;
     /// [`CkksError::OutOfRange`] for an impossible number of slots or rounds, and for a limit below the keys
     /// of every plan; scale errors.

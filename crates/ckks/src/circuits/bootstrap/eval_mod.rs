@@ -92,7 +92,7 @@ impl ModularReduction {
     /// Without an arcsine, the ratio follows from the scales.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] if the levels do not suffice for the polynomials and one double
+    /// [`CkksError::Unsupported`] if the levels do not suffice for the polynomials and one double
     /// angle, or are too many; [`CkksError::OutOfRange`] unless the degree of the arcsine is odd and in
     /// range; the errors of [`Polynomial::plan_at`](crate::Polynomial::plan_at).
     pub(super) fn new(
@@ -114,7 +114,7 @@ impl ModularReduction {
                 if arcsine.is_some() { " and the arcsine" } else { "" },
                 depth + 1
             );
-            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+            return Err(CkksError::not_bootstrappable(&params, reason));
         }
         let cosine = cosine(range, degree, doublings)?.plan(params, level)?;
         let mut scale = cosine.output_scale();
@@ -145,7 +145,7 @@ impl ModularReduction {
                 cosine.depth() + arcsine.as_ref().map_or(0, PolynomialPlan::depth),
                 at.0 - output.0
             );
-            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+            return Err(CkksError::not_bootstrappable(&params, reason));
         }
         let mut reduction = Self {
             params: params.clone(),

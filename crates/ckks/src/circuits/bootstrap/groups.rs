@@ -27,7 +27,7 @@ pub(in crate::circuits) fn in_groups(
     size: usize,
     mut work: impl FnMut(&Evaluator, &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError>,
 ) -> Result<Vec<Ciphertext>, CkksError> {
-    let Some(first) = parts.first() else { return Err(CkksError::NoTerms { operation: BOOTSTRAP }) };
+    let Some(first) = parts.first() else { return Err(CkksError::no_terms(BOOTSTRAP)) };
     let polys = first.layout.bundles();
     if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
         return work(evaluator, parts);

@@ -110,11 +110,10 @@ impl BootstrapOptions {
     /// Refuses options that these parameters do not allow.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a number outside its range; [`CkksError::NotBootstrappable`] for a
+    /// [`CkksError::OutOfRange`] for a number outside its range; [`CkksError::Unsupported`] for a
     /// combination of options, or parameters, without a bootstrap.
     pub(super) fn check(&self, params: &Params) -> Result<Checked, CkksError> {
-        let refuse =
-            |reason: String| Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        let refuse = |reason: String| Err(CkksError::not_bootstrappable(&params, reason));
         let beyond = |what: &'static str, value: String, remedy: String| {
             Err(CkksError::OutOfRange { what, value, remedy })
         };

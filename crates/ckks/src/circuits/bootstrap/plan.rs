@@ -138,7 +138,7 @@ impl BootstrapPlan {
                  `transform_slots` out, or use one round",
                 self.transform_slots
             );
-            return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
+            return Err(CkksError::not_bootstrappable(&self.params, reason));
         }
         let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
         // Errors below the rounding error cannot be corrected.
@@ -295,7 +295,7 @@ impl BootstrapPlan {
         }
         let reason = "the plan is for real numbers and the array is complex: make a plan for complex numbers"
             .to_owned();
-        Err(CkksError::Conversion { operation, reason })
+        Err(CkksError::Unsuitable { operation, reason })
     }
 
     /// Whether an evaluator has the keys of the bootstrap, or records and needs none.

@@ -276,10 +276,10 @@ impl BootstrapPlan {
     /// Refuses an array whose bound exceeds 1.
     ///
     /// # Errors
-    /// [`CkksError::BeyondRange`].
+    /// [`CkksError::TooLarge`].
     pub(in crate::circuits) fn check_range(&self, x: &Ciphertext) -> Result<(), CkksError> {
         match x.bound().filter(|&bound| bound > 1.0 + SLACK) {
-            Some(bound) => Err(CkksError::BeyondRange { operation: BOOTSTRAP, bound }),
+            Some(bound) => Err(CkksError::beyond_range(BOOTSTRAP, bound)),
             None => Ok(()),
         }
     }

@@ -87,7 +87,7 @@ impl RaisedTransform {
     /// [`Params::raised_map`].
     ///
     /// # Errors
-    /// [`CkksError::NoEphemeralSecret`] if the parameters have no raise keys; the errors of
+    /// [`CkksError::Unsupported`] if the parameters have no raise keys; the errors of
     /// [`Params::key_definition`].
     pub(super) fn new(
         params: &Params,

@@ -32,8 +32,8 @@ impl BootstrapPlan {
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] below the plan's lowest level; [`CkksError::Shape`] for another number of
-    /// slots than the plan's; [`CkksError::Encoding`] unless in slots; [`CkksError::Conversion`] for complex
-    /// numbers if the plan is for real ones; [`CkksError::BeyondRange`] for a bound above 1 if no level is
+    /// slots than the plan's; [`CkksError::Encoding`] unless in slots; [`CkksError::Unsuitable`] for complex
+    /// numbers if the plan is for real ones; [`CkksError::TooLarge`] for a bound above 1 if no level is
     /// left for the division; [`CkksError::ScaleMismatch`]; errors of missing keys;
     /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -206,7 +206,7 @@ impl BootstrapPlan {
             let reason =
                 "the plan is for half a bootstrap, from coefficients at level 0: make a plan of the whole"
                     .to_owned();
-            return Err(CkksError::NotBootstrappable { params: self.params.spec().name.clone(), reason });
+            return Err(CkksError::not_bootstrappable(&self.params, reason));
         }
         x.params.check_same(&self.params, "the plan of a bootstrap")?;
         x.check_main(BOOTSTRAP)?;
@@ -238,7 +238,7 @@ impl BootstrapPlan {
     /// the binary logarithm of the power; `None` if numbers are at most 1.
     ///
     /// # Errors
-    /// [`CkksError::BeyondRange`] if no level is left for the division.
+    /// [`CkksError::TooLarge`] if no level is left for the division.
     pub(super) fn divided(
         &self,
         evaluator: &Evaluator,
@@ -288,8 +288,8 @@ impl BootstrapPlan {
     /// for each polynomial, and its rows share masks, except before a product.
     ///
     /// # Errors
-    /// [`CkksError::NotBootstrappable`] for a chain on which this stage comes last;
-    /// [`CkksError::BeyondRange`] for a bound above 1; the errors of [`BootstrapPlan::run`] for arrays that
+    /// [`CkksError::Unsupported`] for a chain on which this stage comes last;
+    /// [`CkksError::TooLarge`] for a bound above 1; the errors of [`BootstrapPlan::run`] for arrays that
     /// do not match the plan, and of missing keys.
     pub fn slots_to_coefficients(
         &self,
@@ -310,7 +310,7 @@ impl BootstrapPlan {
     /// does not change.
     ///
     /// # Errors
-    /// [`CkksError::Encoding`] unless in complex coefficients; [`CkksError::LevelTooHigh`] above level 0;
+    /// [`CkksError::Encoding`] unless in complex coefficients; [`CkksError::Level`] above level 0;
     /// [`CkksError::ScaleMismatch`] at another scale than [`BootstrapPlan::message_scale`];
     /// [`CkksError::Shape`] for another number of slots than that of the transforms; errors of missing keys.
     pub fn run_half(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -357,12 +357,7 @@ impl BootstrapPlan {
             return Err(CkksError::Encoding { operation: TO_SLOTS, expected, got: got.to_owned() });
         }
         if x.level != Level(0) {
-            return Err(CkksError::LevelTooHigh {
-                operation: TO_SLOTS,
-                shape: x.params.shape(),
-                level: x.level.0,
-                most: 0,
-            });
+            return Err(CkksError::level_too_high(TO_SLOTS, x.params.shape(), x.level.0, 0));
         }
         if x.layout.capacity != self.transform_slots {
             let remedy = format!(

@@ -35,7 +35,7 @@ const LEAST_BITS: f64 = 10.0;
 /// `2^log2_failure`.
 ///
 /// # Errors
-/// [`CkksError::NotBootstrappable`] if its approximation is poor; the errors of [`ModularReduction::new`].
+/// [`CkksError::Unsupported`] if its approximation is poor; the errors of [`ModularReduction::new`].
 pub(super) fn reduction_for(
     params: &Params,
     levels: &StageLevels,
@@ -58,7 +58,7 @@ pub(super) fn reduction_for(
             -worst.log2(),
             reduction.ratio().log2()
         );
-        return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        return Err(CkksError::not_bootstrappable(&params, reason));
     }
     Ok(reduction)
 }

@@ -17,7 +17,7 @@ impl LinearTransformPlan {
     /// does not keep them.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`] if a diagonal does not fit the modulus.
+    /// [`CkksError::TooLarge`] if a diagonal does not fit the modulus.
     pub(super) fn plaintexts(&self, basis: &Basis) -> Result<Arc<Vec<PackedPlaintexts>>, CkksError> {
         let mut known = self.plaintexts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(plaintexts) = known.get(basis.indices()) {
@@ -61,7 +61,7 @@ impl LinearTransformPlan {
     /// Encodes the diagonals now instead of at the first use, for keys that are made for this plan.
     ///
     /// # Errors
-    /// [`CkksError::ValueTooLarge`] if a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for a
+    /// [`CkksError::TooLarge`] if a diagonal does not fit the modulus; [`CkksError::OutOfRange`] for a
     /// plan that does not keep plaintexts.
     pub fn encode(&self) -> Result<(), CkksError> {
         if self.on_the_fly {

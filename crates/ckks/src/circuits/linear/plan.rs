@@ -262,7 +262,7 @@ impl LinearTransform {
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if the parameters have fewer slots
     /// than the map, the map has no diagonal, the limits on keys or bytes are below the minimum, or the
-    /// scales leave the diagonals too few bits; [`CkksError::ValueTooLarge`] if the images of numbers of
+    /// scales leave the diagonals too few bits; [`CkksError::TooLarge`] if the images of numbers of
     /// magnitude 1 overflow; [`CkksError::ScaleOutOfRange`]; `NoSpecialPrimes` if the parameters have no key
     /// switching; level errors.
     pub fn plan_with(

@@ -65,7 +65,7 @@ impl LinearTransform {
         evaluator.check(x)?;
         check_slots(x, LINEAR)?;
         if x.layout.order != Order::Natural {
-            return Err(CkksError::BitReversed { operation: LINEAR });
+            return Err(CkksError::bit_reversed(LINEAR));
         }
         if x.layout.copies > 1 {
             x.check_plain(LINEAR)?;
@@ -94,7 +94,7 @@ impl LinearTransformPlan {
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::Shape`] for rows of another length or
-    /// number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::BitReversed`];
+    /// number of slots; [`CkksError::Encoding`] unless slots; [`CkksError::Unsuitable`];
     /// [`CkksError::ScaleMismatch`] for an input of another scale; level errors.
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let transform = self.transform();

@@ -59,7 +59,7 @@ impl MamboPlan {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] if `columns` neither divides the slots nor fills them, and for further
-    /// rounds around a product inside; [`CkksError::NotBootstrappable`] if no level is left for a product, or
+    /// rounds around a product inside; [`CkksError::Unsupported`] if no level is left for a product, or
     /// for half a bootstrap; shape and value errors of the matrix; the errors of
     /// [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
     pub fn new(
@@ -72,7 +72,7 @@ impl MamboPlan {
         check_columns(params, columns, options.placement)?;
         if options.bootstrap.half {
             let reason = "half a bootstrap starts behind a product: leave `half` out".to_owned();
-            return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+            return Err(CkksError::not_bootstrappable(&params, reason));
         }
         let inside = options.placement == Placement::Inside;
         // Further rounds would bootstrap the error of the product as well.
@@ -158,7 +158,7 @@ impl MamboPlan {
         let placement = if bootstrap.has_product() { Placement::Inside } else { Placement::Before };
         check_columns(params, columns, placement)?;
         if rows == 0 || inner == 0 {
-            return Err(CkksError::Empty { shape: vec![rows, inner] });
+            return Err(CkksError::no_entries([rows, inner]));
         }
         if rows.checked_mul(inner) != Some(values.len()) {
             let remedy = "the matrix needs rows * columns values".to_owned();
@@ -389,7 +389,7 @@ fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
             "there is no level above {} that a product before the bootstrap could take",
             bootstrap.input_level()
         );
-        return Err(CkksError::NotBootstrappable { params: params.spec().name.clone(), reason });
+        return Err(CkksError::not_bootstrappable(&params, reason));
     }
     Ok(level)
 }

@@ -56,7 +56,7 @@ impl MamboPlan {
             return Err(CkksError::Encoding { operation: MAMBO, expected, got });
         }
         if x.layout().order != Order::Natural {
-            return Err(CkksError::BitReversed { operation: MAMBO });
+            return Err(CkksError::bit_reversed(MAMBO));
         }
         x.check_main(MAMBO)?;
         let slots = self.bootstrap().params().slot_count();
@@ -112,11 +112,10 @@ impl MamboMatrix {
     ///
     /// # Errors
     /// [`CkksError::Shape`] for an array of another shape; [`CkksError::LevelTooLow`] below
-    /// [`MamboPlan::input_level`]; [`CkksError::Conversion`] for complex numbers if the plan is for real
-    /// ones; [`CkksError::Encoding`] unless in slots; [`CkksError::BitReversed`] unless in natural order;
-    /// [`CkksError::BeyondRange`] if the bound of `X` or of the product exceeds 1;
-    /// [`CkksError::MissingKeys`]; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; the errors of
-    /// [`PlannedMatrix::multiply`].
+    /// [`MamboPlan::input_level`]; [`CkksError::Unsuitable`] for complex numbers if the plan is for real
+    /// ones, and for slots that are not in natural order; [`CkksError::Encoding`] unless in slots;
+    /// [`CkksError::TooLarge`] if the bound of `X` or of the product exceeds 1; [`CkksError::MissingKeys`];
+    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`]; the errors of [`PlannedMatrix::multiply`].
     pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, bootstrap) = (&self.plan, self.plan.bootstrap());
         evaluator.check(x)?;

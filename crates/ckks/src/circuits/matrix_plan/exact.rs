@@ -47,7 +47,7 @@ impl ExactPlan {
                 "rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)",
                 params.rank()
             );
-            return Err(CkksError::Conversion { operation: PLAN, reason });
+            return Err(CkksError::Unsuitable { operation: PLAN, reason });
         }
         let weights = Weights::encode(&Evaluator::new(params), rows, inner, values, &x)?;
         params.check_scale(x.scale() * weights.scale(), level)?;

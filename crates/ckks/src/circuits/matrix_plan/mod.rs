@@ -361,7 +361,7 @@ impl MatrixPlan {
     /// before or after the rescale.
     ///
     /// # Errors
-    /// [`CkksError::BoundTooLarge`]; [`CkksError::WeightsTooLarge`].
+    /// [`CkksError::TooLarge`].
     pub(in crate::circuits) fn check_numbers(&self, bound: Option<f64>) -> Result<(), CkksError> {
         match &self.way {
             Way::Prepared(_) => Ok(()),

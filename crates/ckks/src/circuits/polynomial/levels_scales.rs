@@ -91,26 +91,26 @@ impl PolynomialPlan {
                     headroom.min(INTEGER_BITS + self.divisor(node).log2())
                 };
                 if needed > headroom {
-                    return Err(CkksError::ValueTooLarge {
-                        value: node.magnitude,
-                        log2_scale: scale.log2(),
+                    return Err(CkksError::value_too_large(
+                        node.magnitude,
+                        scale.log2(),
                         needed,
                         headroom,
-                        level: level.0,
-                    });
+                        level.0,
+                    ));
                 }
             }
             for &(operand, c) in &node.linear {
                 let factor_scale = self.sum_scale(node) / self.scale_of(operand);
                 let (needed, headroom) = ((c.norm() * factor_scale).log2(), INTEGER_BITS);
                 if needed > headroom {
-                    return Err(CkksError::ValueTooLarge {
-                        value: c.norm(),
-                        log2_scale: factor_scale.log2(),
+                    return Err(CkksError::value_too_large(
+                        c.norm(),
+                        factor_scale.log2(),
                         needed,
                         headroom,
-                        level: node.level.0,
-                    });
+                        node.level.0,
+                    ));
                 }
                 let fixed = !node.rescales() || node.scaling == Scaling::Divided;
                 if !fixed && factor_scale < self.divisor(node).sqrt() {

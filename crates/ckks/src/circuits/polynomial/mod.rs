@@ -140,7 +140,7 @@ impl Polynomial {
     ) -> Result<Self, CkksError> {
         let coefficients = coefficients.as_ref().to_vec();
         if coefficients.is_empty() {
-            return Err(CkksError::Empty { shape: vec![0] });
+            return Err(CkksError::no_entries([0]));
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
             return Err(CkksError::NotFinite {
@@ -159,7 +159,7 @@ impl Polynomial {
     /// degree if the function is smooth.
     ///
     /// # Errors
-    /// [`CkksError::FunctionNotFinite`] with the point where the function is not finite; those of
+    /// [`CkksError::OutOfRange`] with the point where the function is not finite; those of
     /// [`Polynomial::new`].
     pub fn fit<V: Copy + Into<Complex64>>(
         function: impl Fn(f64) -> V,
@@ -195,7 +195,7 @@ impl Polynomial {
         let count = values.len();
         let points = Self::fit_points(count.saturating_sub(1), domain)?;
         if let Some((value, &x)) = values.iter().zip(&points).find(|(value, _)| !value.is_finite()) {
-            return Err(CkksError::FunctionNotFinite { x, value: not_finite_part(*value) });
+            return Err(CkksError::function_not_finite(x, not_finite_part(*value)));
         }
         // The angles have the period 4 m; reducing the integer numerator keeps them exact.
         let cosine = |numerator: usize| libm::cos(PI * (numerator % (4 * count)) as f64 / (2 * count) as f64);
@@ -247,7 +247,7 @@ impl Polynomial {
     /// include.
     ///
     /// # Errors
-    /// [`CkksError::OutsideDomain`].
+    /// [`CkksError::TooLarge`].
     pub(crate) fn check_inside(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (low, high) = self.domain;
         let most = if low < 0.0 && high > 0.0 { high.min(-low) } else { high.abs().max(low.abs()) };
@@ -255,7 +255,7 @@ impl Polynomial {
             .bound()
             .filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex())
         {
-            Some(bound) => Err(CkksError::OutsideDomain { bound, low, high }),
+            Some(bound) => Err(CkksError::outside_domain(bound, low, high)),
             None => Ok(()),
         }
     }

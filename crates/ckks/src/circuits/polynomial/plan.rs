@@ -53,7 +53,7 @@ impl Polynomial {
     /// The plan for inputs at `level` with `scale`; inputs at higher levels are lowered.
     ///
     /// # Errors
-    /// [`CkksError::PolynomialDepth`] with the number of levels; [`CkksError::ValueTooLarge`] if the
+    /// [`CkksError::Level`] with the number of levels; [`CkksError::TooLarge`] if the
     /// coefficients do not fit the modulus; [`CkksError::ScaleOutOfRange`], [`CkksError::OutOfRange`] if
     /// scales do not fit the steps; level errors.
     pub fn plan_at(&self, params: &Params, level: Level, scale: f64) -> Result<PolynomialPlan, CkksError> {
@@ -63,13 +63,7 @@ impl Polynomial {
         let degree = coefficients.len() - 1;
         let (nodes, depth) = Builder::new(params, self.basis(), level, scale).build(self, coefficients);
         let lowest = params.application_levels().map_or(0, |(lowest, _)| lowest.0);
-        let too_deep = CkksError::PolynomialDepth {
-            degree,
-            depth,
-            level: level.0,
-            lowest,
-            highest: params.fresh_level().0,
-        };
+        let too_deep = CkksError::polynomial_depth(degree, depth, level.0, lowest, params.fresh_level().0);
         if depth > level.0 {
             return Err(too_deep);
         }

@@ -40,7 +40,7 @@ impl PolynomialPlan {
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] for an `x` below the plan's level, [`CkksError::ScaleMismatch`] for another
-    /// scale; [`CkksError::OutsideDomain`] if the array's bound exceeds the domain; [`CkksError::Encoding`]
+    /// scale; [`CkksError::TooLarge`] if the array's bound exceeds the domain; [`CkksError::Encoding`]
     /// unless slots; [`CkksError::NoKeys`], [`CkksError::MissingKey`]; parameter and secret errors.
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.polynomial().check_inside(x)?;

@@ -77,7 +77,7 @@ impl Polynomial {
             .zip(measured.iter().map(|&value| value.into()))
             .collect();
         if let Some(&(x, value)) = measured.iter().find(|(_, value)| !value.is_finite()) {
-            return Err(CkksError::FunctionNotFinite { x, value: super::not_finite_part(value) });
+            return Err(CkksError::function_not_finite(x, super::not_finite_part(value)));
         }
         // For each point: the remainder of the value, the Chebyshev polynomials of this degree and the next,
         // and the point.

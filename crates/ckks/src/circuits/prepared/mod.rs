@@ -28,7 +28,7 @@ const PREPARE: &str = "a prepared matrix";
 fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout();
     x.params().check_body_parts(x.params().degree())?;
-    let refused = |reason: String| Err(CkksError::Conversion { operation: PREPARE, reason });
+    let refused = |reason: String| Err(CkksError::Unsuitable { operation: PREPARE, reason });
     if !matches!(x.secret(), SecretName::Bodies(_)) || (layout.axis != BodyAxis::Rows && layout.bodies > 1) {
         return refused(
             "the rows do not share masks: encrypt them with several bodies along the rows, or bring them under one mask with share_mask"

@@ -102,7 +102,7 @@ impl PreparedPlan {
     /// A plan for products of `values` (`rows x inner`, row-major) with arrays like `x`.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; [`CkksError::Conversion`] for arrays whose rows do not share masks, and at ranks
+    /// [`CkksError::Shape`]; [`CkksError::Unsuitable`] for arrays whose rows do not share masks, and at ranks
     /// above 1; [`CkksError::OutOfRange`] for a precision that these parameters do not reach, with the
     /// reachable bits; [`CkksError::LevelTooLow`] at level 0; `NoSpecialPrimes`; those of [`Weights::new`].
     pub fn new(
@@ -531,7 +531,7 @@ impl PreparedPlan {
             ProductNoise::of(&model, rows, variance, (&digits, special), bits, (float, ranges))
         };
         let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
-        worst.ok_or(CkksError::Empty { shape: vec![self.rows(), self.inner()] })
+        worst.ok_or(CkksError::no_entries([self.rows(), self.inner()]))
     }
 
     fn predicted_cost(&self) -> Result<Cost, CkksError> {

@@ -128,7 +128,7 @@ impl PreparedMatrix {
     /// first brought under shared ones, with the keys of [`PreparedPlan::needs`] for such arrays.
     ///
     /// # Errors
-    /// [`CkksError::Shape`], [`CkksError::Conversion`], [`CkksError::OutOfRange`] if `x` does not have the
+    /// [`CkksError::Shape`], [`CkksError::Unsuitable`], [`CkksError::OutOfRange`] if `x` does not have the
     /// shape, layout, level and scale of the plan; [`CkksError::WrongSecret`] under another owner's secret;
     /// [`CkksError::WrongParams`].
     pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -166,7 +166,7 @@ impl PreparedMatrix {
                 "the matrix was prepared for {}, the array has {own}",
                 text(planned.lanes, planned.bodies)
             );
-            return Err(CkksError::Conversion { operation: PREPARE, reason });
+            return Err(CkksError::Unsuitable { operation: PREPARE, reason });
         }
         if x.level() != plan.level() || x.scale() != plan.scale() {
             let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());

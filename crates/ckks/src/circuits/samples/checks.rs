@@ -62,11 +62,11 @@ impl SamplesPlan {
         secrets: &[SecretName],
     ) -> Result<(), CkksError> {
         if receiver.key_id() != owner {
-            return Err(CkksError::WrongSecret {
-                what: "a light client",
-                found: receiver.key_id().to_string(),
-                expected: owner.to_string(),
-            });
+            return Err(CkksError::wrong_secret(
+                "a light client",
+                receiver.key_id().to_string(),
+                owner.to_string(),
+            ));
         }
         secrets.iter().try_for_each(|&secret| self.check_secret(secret))?;
         // Numbers are at most 1 in magnitude.
@@ -91,7 +91,7 @@ impl SamplesPlan {
     /// [`Params::outside_samples`](crate::Params::outside_samples) does.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another secret or dimension than the plan's; the errors of
+    /// [`CkksError::Unsuitable`] for samples of another secret or dimension than the plan's; the errors of
     /// [`Params::outside_samples`](crate::Params::outside_samples).
     pub fn outside_samples(
         &self,
@@ -106,7 +106,7 @@ impl SamplesPlan {
                 self.secret,
                 samples.dimension
             );
-            return Err(CkksError::Conversion { operation: OPERATION, reason });
+            return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
         self.half.params().outside_samples(key_id, samples)
     }
@@ -119,7 +119,7 @@ impl SamplesPlan {
                 "the plan is for samples of shape {planned} under the secret \"{secret}\", not {own} under \"{}\": make one for those",
                 x.secret()
             );
-            return Err(CkksError::Conversion { operation: OPERATION, reason });
+            return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
         x.params().check_same(&self.samples, "the plan of a bootstrap of samples")?;
         if !x.layout().same_places(&self.layout_of(x.shape())?) {
@@ -128,15 +128,10 @@ impl SamplesPlan {
                 planned.degree,
                 x.layout()
             );
-            return Err(CkksError::Conversion { operation: OPERATION, reason });
+            return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
         if x.level() != Level(0) {
-            return Err(CkksError::LevelTooHigh {
-                operation: OPERATION,
-                shape: own,
-                level: x.level().0,
-                most: 0,
-            });
+            return Err(CkksError::level_too_high(OPERATION, own, x.level().0, 0));
         }
         if !same_scale(x.scale(), self.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale().log2(), right: self.scale().log2() });

@@ -54,7 +54,7 @@ impl SamplesPlan {
     /// # Errors
     /// [`CkksError::OutOfRange`] without numbers, for an impossible degree, dimension, ring or midpoints, and
     /// for limits below the keys or the time of every choice; [`CkksError::Insecure`] for a dimension that is
-    /// not secure; [`CkksError::Conversion`] for samples of several numbers without `pairs`; the errors of
+    /// not secure; [`CkksError::Unsuitable`] for samples of several numbers without `pairs`; the errors of
     /// [`BootstrapPlan::with_options`], also if the family has no rank of 1.
     pub fn new(params: &Params, options: &SamplesOptions) -> Result<Self, CkksError> {
         let root = params.root()?;
@@ -65,7 +65,7 @@ impl SamplesPlan {
                 "samples of {} numbers fill real and imaginary parts: ask for `pairs`, or take samples of degree 1",
                 options.degree
             );
-            return Err(CkksError::Conversion { operation: OPERATION, reason });
+            return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
         let count = options.count.unwrap_or(target.degree());
         if count == 0 || !count.is_multiple_of(options.degree) {

@@ -22,8 +22,8 @@ impl SamplesPlan {
     /// exceed the modulus and damage all places of its ciphertext.
     ///
     /// # Errors
-    /// [`CkksError::Conversion`] for samples of another shape, secret or layout than the plan's;
-    /// [`CkksError::LevelTooHigh`] above level 0; [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
+    /// [`CkksError::Unsuitable`] for samples of another shape, secret or layout than the plan's;
+    /// [`CkksError::Level`] above level 0; [`CkksError::ScaleMismatch`]; [`CkksError::WrongParams`];
     /// errors of missing keys; [`CkksError::NotEnoughMemory`].
     pub fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let packed = self.pack(evaluator, x)?;
@@ -35,11 +35,11 @@ impl SamplesPlan {
     /// with the key for its secret ([`SamplesPlan::needs_of`]) and adds the error of packing once.
     ///
     /// # Errors
-    /// [`CkksError::NoTerms`] without arrays; the errors of [`SamplesPlan::run`] and
+    /// [`CkksError::Empty`] without arrays; the errors of [`SamplesPlan::run`] and
     /// [`SamplesPlan::check_secret`].
     pub fn run_on(&self, evaluator: &Evaluator, arrays: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         if arrays.is_empty() {
-            return Err(CkksError::NoTerms { operation: OPERATION });
+            return Err(CkksError::no_terms(OPERATION));
         }
         let mut count = 0;
         for x in arrays {
