@@ -15,8 +15,7 @@ use clathrate_arith::Automorphism;
 use clathrate_arith::product::LeftMatrix;
 
 use crate::error::LatticeError;
-use crate::poly::{AsPoly, Basis, Coeff, Domain, Eval, Poly, PolyMut, PolyRef};
-use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::poly::{AsPoly, Basis, Coeff, Domain, Eval, Poly, PolyMut, PolyRef, Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::sampling::{MaskSeed, MaskXof, SecretRng};
 use crate::secret::{SecretKey, SecretPoly};

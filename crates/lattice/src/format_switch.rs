@@ -19,7 +19,7 @@ use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::{Eval, PolyRef};
+use crate::poly::{Eval, PolyRef, PolysRef};
 use crate::sampling::SecretRng;
 use crate::secret::SecretKey;
 use crate::switch::{Digits, SecretMatrix, SwitchKey, Switcher};
@@ -141,7 +141,7 @@ impl Bundle<Eval> {
         let digits: Vec<&Digits> = digits.iter().collect();
         let switched = keys.iter().zip(self.bodies()).map(|(key, body)| {
             let mut switched = switcher.mod_down(&switcher.inner_product(&digits, key)?)?;
-            switched.bodies_mut().add_assign(body.into())?;
+            switched.bodies_mut().add_assign(PolysRef::from(body))?;
             Ok(switched)
         });
         switched.collect()

@@ -30,7 +30,6 @@ pub mod packed_plaintext;
 pub mod packing;
 mod phase;
 pub mod poly;
-pub mod polys;
 pub mod public_key;
 pub mod raise;
 pub mod rank;
@@ -55,8 +54,10 @@ pub use gadget::Gadget;
 pub use linear_combination::PackedCombination;
 pub use packed_plaintext::PackedPlaintexts;
 pub use phase::EvalSecret;
-pub use poly::{AsPoly, Basis, Coeff, Domain, Eval, Poly, PolyMut, PolyRef};
-pub use polys::{Polys, PolysMut, PolysRef};
+pub use poly::{
+    AsPoly, Basis, Coeff, Count, Domain, Eval, Many, One, Poly, PolyMut, PolyRef, Polynomials,
+    PolynomialsMut, PolynomialsRef, Polys, PolysMut, PolysRef,
+};
 pub use public_key::PublicKey;
 pub use raise::Raise;
 pub use ring::Ring;

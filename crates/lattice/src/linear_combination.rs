@@ -14,8 +14,7 @@ use clathrate_arith::{ArithError, Factor2, PlaintextSum, Rows, RowsMut};
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::packed_plaintext::PackedPlaintexts;
-use crate::poly::{Basis, Eval, Poly};
-use crate::polys::{Polys, PolysMut};
+use crate::poly::{Basis, Eval, Poly, Polys, PolysMut};
 use crate::ring::Ring;
 
 /// One linear combination with packed plaintexts: `sum_t x_(inputs[t]) * plaintexts[t]`.

@@ -13,8 +13,7 @@ use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, Rounding}
 use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef, Polys, PolysRef};
 use crate::ring::Ring;
 
 /// Precomputed division by a product of primes.

@@ -14,8 +14,7 @@ use clathrate_arith::product::COLUMN_BAND;
 use clathrate_arith::{Rows, RowsMut};
 
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Eval, PolyRef};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Basis, Coeff, Eval, PolyRef, Polys, PolysRef};
 use crate::ring::Ring;
 
 /// `y_p` for each `p` in `positions`, exactly. Each `x_r` is one or more polynomials, the same number for

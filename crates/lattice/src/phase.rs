@@ -5,8 +5,7 @@ use clathrate_arith::Rows;
 use crate::basis::Basis;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Eval, Poly};
-use crate::polys::Polys;
+use crate::poly::{Eval, Poly, Polys};
 use crate::ring::Ring;
 use crate::secret::{SecretKey, SecretPoly};
 

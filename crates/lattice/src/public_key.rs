@@ -7,8 +7,7 @@ use clathrate_arith::Factor2;
 
 use crate::bundle::{Bundle, set_gaussian};
 use crate::error::LatticeError;
-use crate::poly::{Basis, Eval, Poly};
-use crate::polys::Polys;
+use crate::poly::{Basis, Eval, Poly, Polys};
 use crate::ring::Ring;
 use crate::sampling::SecretRng;
 use crate::secret::{SecretKey, SecretPoly};

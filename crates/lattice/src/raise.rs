@@ -15,8 +15,7 @@ use clathrate_arith::{BaseConversion, Rounding};
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, PolyRef, Polys, PolysRef};
 use crate::ring::Ring;
 use crate::switch::{Extended, Frame};
 

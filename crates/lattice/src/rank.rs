@@ -5,8 +5,7 @@
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::Domain;
-use crate::polys::Polys;
+use crate::poly::{Domain, Polys};
 
 impl<D: Domain> Bundle<D> {
     /// The same samples at rank `rank`, with new mask polynomials that are zero: valid under every secret

@@ -14,8 +14,7 @@ use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::hoisting::check_shape;
 use crate::multiply::check_automorphism;
-use crate::poly::{Eval, PolyRef};
-use crate::polys::Polys;
+use crate::poly::{Eval, PolyRef, Polys};
 use crate::shape::{Bodies, Rank};
 use crate::switch::{SwitchKey, SwitchTables, Switcher};
 
@@ -51,7 +50,7 @@ impl Bundle<Eval> {
         tables: &Arc<SwitchTables>,
     ) -> Result<Self, LatticeError> {
         let frame = tables.frame();
-        let mut mask = self.mask().to_polys();
+        let mut mask = self.mask().to_owned();
         let mut bodies: Option<Polys<Eval>> = None;
         for (phi, key) in rotations {
             let inputs: Vec<PolyRef<'_, Eval>> = mask.iter().collect();

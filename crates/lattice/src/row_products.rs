@@ -35,8 +35,7 @@ use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
 use crate::noise::NoiseModel;
-use crate::poly::{Basis, Coeff, Eval, Poly};
-use crate::polys::Polys;
+use crate::poly::{Basis, Coeff, Eval, Poly, Polys};
 use crate::ring::Ring;
 use crate::switch::{Digits, SwitchKey, SwitchMethod, Switcher};
 

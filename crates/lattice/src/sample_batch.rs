@@ -6,8 +6,7 @@
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff};
-use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::poly::{Basis, Coeff, Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::shape::Rank;
 
@@ -146,7 +145,7 @@ impl SampleBatch {
     /// # Errors
     /// [`LatticeError::BodyOutOfRange`] where `index` is out of range.
     pub fn bundle(&self, index: usize) -> Result<Bundle<Coeff>, LatticeError> {
-        Bundle::from_polys(self.sample(index)?.to_polys(), self.dimension)
+        Bundle::from_polys(self.sample(index)?.to_owned(), self.dimension)
     }
 
     /// Overwrites sample `index`.

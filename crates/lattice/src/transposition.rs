@@ -28,8 +28,7 @@ use clathrate_arith::{Automorphism, GaloisElement, RowsMut};
 
 use crate::error::LatticeError;
 use crate::multiply::inverse_element;
-use crate::poly::{Coeff, Domain, Eval};
-use crate::polys::Polys;
+use crate::poly::{Coeff, Domain, Eval, Polys};
 
 /// An automorphism `X -> X^(+-5^steps)`: a rotation of the slots, possibly followed by a conjugation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

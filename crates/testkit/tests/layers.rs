@@ -53,7 +53,6 @@ const CRATES: [Layers; 6] = [
             "ring",
             "basis",
             "poly",
-            "polys",
             "secret",
             "bundle",
             "counted",
@@ -602,7 +601,7 @@ const INSIDE_RESIDUES: [&str; 10] = [
 const CROSSINGS: [&str; 4] = ["upload", "upload_rows", "download", "download_row"];
 const MAY_CROSS: [(&str, &str); 9] = [
     ("lattice", "poly.rs"),
-    ("lattice", "polys.rs"),
+    ("lattice", "poly/several.rs"),
     ("lattice", "bundle.rs"),
     ("ckks", "store.rs"),
     ("ckks", "arrays/comparison.rs"),

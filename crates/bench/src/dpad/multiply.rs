@@ -233,7 +233,7 @@ fn expected(
             let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
             for (part, from) in quadratic.chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
                 for (poly, secret) in part.iter().zip(from.eval(x.ring(), x.basis(), 0)) {
-                    let mut product = poly.to_poly();
+                    let mut product = poly.to_owned();
                     product.mul_assign(secret.get())?;
                     phase.add_assign(&product)?;
                 }

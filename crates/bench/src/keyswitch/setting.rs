@@ -130,7 +130,7 @@ impl<'a> Setting<'a> {
 
     /// A uniform polynomial `u` to be relinearised: the result's phase is `u s^2`.
     pub fn input(&self, level: Level) -> Result<Input, Failure> {
-        let poly = self.zero(level)?.mask().at(0).to_poly();
+        let poly = self.zero(level)?.mask().at(0).to_owned();
         let mut expected = poly.clone();
         for _ in 0..2 {
             let zero = Poly::zero(self.chain().ring(), &self.chain().basis(level));

@@ -510,7 +510,7 @@ fn tensor(
     rank: usize,
 ) -> Result<Tensor, CkksError> {
     let linear = |l: usize| -> Result<Poly<Eval>, CkksError> {
-        let mut term = direct.at(l).to_poly();
+        let mut term = direct.at(l).to_owned();
         term.add_assign(transposed[rank][row].at(l))?;
         if l < rank {
             term.add_assign(transposed[l][row].at(rank))?;
@@ -518,7 +518,7 @@ fn tensor(
         Ok(term)
     };
     let quadratic = |(k, l): (usize, usize)| -> Result<Poly<Eval>, CkksError> {
-        let mut term = transposed[l][row].at(k).to_poly();
+        let mut term = transposed[l][row].at(k).to_owned();
         if k != l {
             term.add_assign(transposed[k][row].at(l))?;
         }

@@ -452,7 +452,7 @@ impl<'k> TraceTree<'k> {
         let ring = self.target.chain().ring();
         // At degree 1, Coeff and Eval are the same, and coefficients move in one pass.
         let mut embedded = match bundle.view().as_coeff() {
-            Some(words) => Bundle::from_polys(words.to_polys(), bundle.rank())?.embed(ring)?.into_eval(),
+            Some(words) => Bundle::from_polys(words.to_owned(), bundle.rank())?.embed(ring)?.into_eval(),
             None => bundle.embed(ring)?,
         };
         embedded.mul_constants_assign(&self.inverse);

@@ -2,8 +2,7 @@
 
 use super::DegreeMove;
 use crate::error::LatticeError;
-use crate::poly::Coeff;
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Coeff, Polys, PolysRef};
 
 impl DegreeMove for Coeff {
     fn shift(polys: PolysRef<'_, Self>, power: usize) -> Result<Polys<Self>, LatticeError> {

@@ -2,8 +2,7 @@
 
 use super::DegreeMove;
 use crate::error::LatticeError;
-use crate::poly::{Eval, Poly};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Eval, Poly, Polys, PolysRef};
 
 impl DegreeMove for Eval {
     fn shift(polys: PolysRef<'_, Self>, power: usize) -> Result<Polys<Self>, LatticeError> {
@@ -11,7 +10,7 @@ impl DegreeMove for Eval {
         let mut monomial = vec![0; degree];
         monomial[power % degree] = if power < degree { 1 } else { -1 };
         let monomial = Poly::from_signed(polys.ring(), polys.basis(), &monomial).into_eval();
-        let mut shifted = polys.to_polys();
+        let mut shifted = polys.to_owned();
         shifted.view_mut().mul_poly_assign(&monomial)?;
         Ok(shifted)
     }

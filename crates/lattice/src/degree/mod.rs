@@ -42,8 +42,7 @@ use clathrate_arith::{Rows, RowsMut, Twist};
 
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Domain, Poly, PolyMut, PolyRef};
-use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::poly::{Domain, Poly, PolyMut, PolyRef, Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 use crate::secret::SecretKey;
 use crate::shape::{Bodies, Degree, Rank};
@@ -163,7 +162,7 @@ impl<D: DegreeMove> PolyRef<'_, D> {
         if component == 0 {
             return self.epsilon(small);
         }
-        Ok(self.components(small, Twist::Positive)?.at(component).to_poly())
+        Ok(self.components(small, Twist::Positive)?.at(component).to_owned())
     }
 
     /// All components `a_i` of `self = sum_i X^-brv(i) a_i(X^gap)`: the components of a mask, which are

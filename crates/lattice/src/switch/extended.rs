@@ -11,8 +11,7 @@ use std::sync::Arc;
 use super::frame::Frame;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
-use crate::poly::{Basis, Coeff, Eval, PolyRef};
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Basis, Coeff, Eval, PolyRef, Polys, PolysRef};
 use crate::ring::Ring;
 use crate::shape::{Bodies, Rank};
 
@@ -203,7 +202,7 @@ impl Extended {
             }
         };
         let eval = self.eval.as_mut().map(|eval| eval.cut_mask(rank, coefficients));
-        let coeff = self.coeff.as_mut().map(|coeff| coeff.cut_mask(rank, |taken| taken.to_polys()));
+        let coeff = self.coeff.as_mut().map(|coeff| coeff.cut_mask(rank, |taken| taken.to_owned()));
         let mut sum = eval.transpose()?;
         match (&mut sum, coeff) {
             (Some(sum), Some(coeff)) => sum.view_mut().add_assign(coeff.view())?,

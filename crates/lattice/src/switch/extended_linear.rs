@@ -24,8 +24,7 @@ use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::linear_combination::{PackedCombination, combine_packed};
 use crate::packed_plaintext::PackedPlaintexts;
-use crate::poly::{Basis, Coeff, Domain, Eval, Poly};
-use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::poly::{Basis, Coeff, Domain, Eval, Poly, Polys, PolysMut, PolysRef};
 use crate::shape::{Bodies, Rank};
 
 /// The bodies of an [`Extended`] whose mask was removed, to be added to the switched mask.

@@ -8,8 +8,7 @@ use crate::bundle::Bundle;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::modulus::Division;
-use crate::poly::{Basis, Domain, Eval};
-use crate::polys::{Polys, PolysMut, PolysRef};
+use crate::poly::{Basis, Domain, Eval, Polys, PolysMut, PolysRef};
 use crate::ring::Ring;
 
 /// The extended modulus `P Q_l`: a level's primes and some special primes.
@@ -157,7 +156,7 @@ impl Frame {
     /// Extends polynomials over a part of the extended basis to the extended basis; the new rows are zero.
     pub(super) fn widen_polys<D: Domain>(&self, x: PolysRef<'_, D>) -> Result<Polys<D>, LatticeError> {
         if *x.basis() == self.extended {
-            return Ok(x.to_polys());
+            return Ok(x.to_owned());
         }
         let mut wide = Polys::zero(&self.ring, &self.extended, x.len());
         let mismatch = LatticeError::BasisMismatch { left: x.basis().len(), right: self.extended.len() };

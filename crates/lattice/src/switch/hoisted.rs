@@ -15,8 +15,7 @@ use super::switcher::Switcher;
 use crate::bundle::Bundle;
 use crate::error::LatticeError;
 use crate::linear_combination::{PackedCombination, check_combinations};
-use crate::poly::Eval;
-use crate::polys::{Polys, PolysMut};
+use crate::poly::{Eval, Polys, PolysMut};
 
 /// A rotation of the input, with its key; `None` for the input itself.
 pub type BabyStep<'a> = Option<(&'a Automorphism, &'a SwitchKey)>;

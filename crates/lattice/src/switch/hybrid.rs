@@ -15,8 +15,7 @@ use super::tables::SwitchTables;
 use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
-use crate::poly::{Coeff, Domain, Eval, Poly};
-use crate::polys::Polys;
+use crate::poly::{Coeff, Domain, Eval, Poly, Polys};
 
 /// A decomposed polynomial: its digits in Eval form over the product basis of its tables.
 #[derive(Debug)]

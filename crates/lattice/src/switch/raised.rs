@@ -27,8 +27,7 @@ use crate::bundle::Bundle;
 use crate::chain::Chain;
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
-use crate::poly::Eval;
-use crate::polys::{Polys, PolysRef};
+use crate::poly::{Eval, Polys, PolysRef};
 
 impl Chain {
     /// The chain whose highest step consists of the first `count` special primes, and whose special primes

@@ -42,7 +42,7 @@ fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> Sec
 
 /// A uniform polynomial: nothing that a test does may depend on smallness.
 fn uniform(ring: &Ring, basis: &Basis, rng: &mut SecretRng) -> Poly<Eval> {
-    expand_mask(&rng.mask_seed(), ring, basis, 1).at(0).to_poly()
+    expand_mask(&rng.mask_seed(), ring, basis, 1).at(0).to_owned()
 }
 
 /// A bundle of uniform mask and bodies.
@@ -171,7 +171,7 @@ fn every_change_of_the_mask_clears_the_seed() {
         ("integer", Box::new(|x| x.mul_integer_assign(3))),
         ("plaintext", Box::new(|x| x.mul_poly_assign(&p).expect("same basis"))),
         ("polys_mut", Box::new(|x| x.polys_mut().for_each(|mut poly| poly.negate_assign()))),
-        ("try_map", Box::new(|x| *x = x.try_map(|poly| Ok(poly.to_poly())).expect("clones"))),
+        ("try_map", Box::new(|x| *x = x.try_map(|poly| Ok(poly.to_owned())).expect("clones"))),
         ("coeff", Box::new(|x| *x = x.clone().into_coeff().into_eval())),
         (
             "automorphism",
@@ -574,7 +574,7 @@ fn phases_by_a_transformed_secret_are_the_phases_modulo_any_primes_of_both() {
             bundle.phases_into(&prepared, &mut out).expect("phases");
             for (got, whole) in out.iter().zip(&expected) {
                 assert!(
-                    got.to_poly() == whole.restrict(&basis).expect("lower"),
+                    got.to_owned() == whole.restrict(&basis).expect("lower"),
                     "rank {rank}, {bodies} bodies, {of_secret} to {of_result}"
                 );
             }

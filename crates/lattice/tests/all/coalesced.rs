@@ -208,7 +208,7 @@ fn digits_of_every_plan_recompose_to_the_input_times_its_special_modulus() {
                     .expect("uniform")
                     .mask()
                     .at(0)
-                    .to_poly();
+                    .to_owned();
                 for plan in plans(&switcher, level, key_level) {
                     let digits = switcher.decompose_by(&plan, &u).expect("digits");
                     let (modulus, special) = (

@@ -36,7 +36,7 @@ fn basis() -> Basis {
 }
 
 fn uniform(ring: &Ring, rng: &mut SecretRng) -> Poly<Eval> {
-    expand_mask(&rng.mask_seed(), ring, &basis(), 1).at(0).to_poly()
+    expand_mask(&rng.mask_seed(), ring, &basis(), 1).at(0).to_owned()
 }
 
 fn uniform_bundle(ring: &Ring, rank: usize, bodies: usize, rng: &mut SecretRng) -> Bundle<Eval> {
@@ -50,7 +50,7 @@ fn secret(degree: usize, rank: usize, bodies: usize, rng: &mut SecretRng) -> Sec
 }
 
 fn times<'a, 'b>(x: impl Into<PolyRef<'a, Eval>>, y: impl Into<PolyRef<'b, Eval>>) -> Poly<Eval> {
-    let mut product = x.into().to_poly();
+    let mut product = x.into().to_owned();
     product.mul_assign(y).expect("one basis");
     product
 }
@@ -163,8 +163,8 @@ fn equal_degrees_move_by_the_identity() -> Result<(), LatticeError> {
     assert!(
         p.iota(&ring)? == p
             && p.epsilon(&ring)? == p
-            && p.split_components(&ring)?.to_vec() == [p.to_poly()]
-            && p.split_mask(&ring)?.to_vec() == [p.to_poly()]
+            && p.split_components(&ring)?.to_vec() == [p.to_owned()]
+            && p.split_mask(&ring)?.to_vec() == [p.to_owned()]
     );
     let s = secret(64, 3, 2, &mut rng);
     assert_eq!(s.split_degree(64)?.all_coefficients(), s.all_coefficients());

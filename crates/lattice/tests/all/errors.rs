@@ -200,7 +200,7 @@ fn truncated_secrets_of_fixed_weight_expect_their_share_of_it() {
 #[test]
 fn empty_and_mixed_bundles_are_refused() {
     let chain = small_chain();
-    let poly = |level: usize| zero(&chain, 1, 1, level).bodies().at(0).to_poly();
+    let poly = |level: usize| zero(&chain, 1, 1, level).bodies().at(0).to_owned();
     assert_eq!(error(Bundle::<Eval>::new(Vec::<Poly<Eval>>::new(), vec![poly(1)])), empty("the rank"));
     assert_eq!(
         error(Bundle::<Eval>::new(vec![poly(1)], Vec::<Poly<Eval>>::new())),
@@ -301,8 +301,8 @@ fn public_keys_of_parts_that_do_not_fit_are_refused() {
 fn inner_products_of_lists_that_do_not_fit_are_refused() {
     let (chain, other) = (small_chain(), chain(&Shape { degree: 8, ..SHAPE }));
     let (x, y) =
-        (zero(&chain, 1, 1, 1).bodies().at(0).to_poly(), zero(&chain, 1, 1, 2).bodies().at(0).to_poly());
-    let alien = zero(&other, 1, 1, 1).bodies().at(0).to_poly();
+        (zero(&chain, 1, 1, 1).bodies().at(0).to_owned(), zero(&chain, 1, 1, 2).bodies().at(0).to_owned());
+    let alien = zero(&other, 1, 1, 1).bodies().at(0).to_owned();
     assert_eq!(
         error(Poly::inner_product::<&Poly<Eval>, &Poly<Eval>>(&[], &[])),
         empty("the number of factors")
@@ -371,14 +371,14 @@ fn degree_moves_between_rings_that_do_not_fit_are_refused_with_their_numbers() {
     for target in [0, 17, 24, 48] {
         assert_eq!(error(s(16, 3).combine_degree(target)), change(16, 3, target, "rank"));
     }
-    let parts = [ct.bodies().at(0).to_poly(), ct.bodies().at(0).to_poly(), ct.bodies().at(0).to_poly()];
+    let parts = [ct.bodies().at(0).to_owned(), ct.bodies().at(0).to_owned(), ct.bodies().at(0).to_owned()];
     assert_eq!(error(Poly::combine_components(&ring(32), &parts)), change(16, 3, 32, "rank"));
     assert_eq!(error(Poly::combine_mask(&ring(32), &parts)), change(16, 3, 32, "rank"));
     assert_eq!(error(Poly::combine_components(&ring(64), &parts[..2])), change(16, 2, 64, "rank"));
     assert_eq!(error(Poly::<Coeff>::combine_components(&ring(32), &[])), empty("the number of components"));
     assert_eq!(error(Poly::<Eval>::combine_mask(&ring(32), &[])), empty("the number of components"));
     let fewer = ct.bodies().at(0).restrict(&Basis::new([2])).expect("subset");
-    let uneven = [ct.bodies().at(0).to_poly(), fewer];
+    let uneven = [ct.bodies().at(0).to_owned(), fewer];
     assert_eq!(
         error(Poly::combine_components(&ring(32), &uneven)),
         LatticeError::BasisMismatch { left: 2, right: 1 }
@@ -470,7 +470,7 @@ fn every_pair_of_operands_combines_exactly_when_nothing_differs() {
             let p = y.bundle.bodies().at(0);
             assert_eq!(x.bundle.clone().mul_poly_assign(p).err(), poly, "{say}");
             assert_eq!(x.bundle.clone().add_message(0, p).err(), poly, "{say}");
-            let mut q = x.bundle.bodies().at(0).to_poly();
+            let mut q = x.bundle.bodies().at(0).to_owned();
             assert_eq!(q.add_assign(p).err(), poly, "{say}");
             assert_eq!(q.sub_assign(p).err(), poly, "{say}");
             assert_eq!(q.mul_assign(p).err(), poly, "{say}");

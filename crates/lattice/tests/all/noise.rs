@@ -293,7 +293,7 @@ fn sums_with_one_mod_down_round_once() {
                     .expect("zero")
                     .mask()
                     .at(0)
-                    .to_poly();
+                    .to_owned();
                 let s = from.eval(chain.ring(), &chain.basis(level), 0);
                 expected
                     .add_assign(&Poly::inner_product(&[&u], &[s[0].get()]).expect("same basis"))

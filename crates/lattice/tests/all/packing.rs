@@ -8,7 +8,7 @@ use crate::common::*;
 use clathrate_arith::Meter;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::packing::{Packing, PackingStep};
-use clathrate_lattice::polys::PolysRef;
+use clathrate_lattice::poly::PolysRef;
 use clathrate_lattice::shape::{Bodies, Degree, Rank};
 use clathrate_lattice::switch::SwitchMethod;
 use clathrate_lattice::{
@@ -129,7 +129,7 @@ fn messages_arrive_at_their_places_with_the_predicted_noise() {
             }
             let expected =
                 Poly::from_signed(world.chain.ring(), &world.chain.basis(LEVEL), &expected).into_eval();
-            let packed = packed.try_map(|poly| Ok(poly.to_poly().into_eval())).expect("bundle");
+            let packed = packed.try_map(|poly| Ok(poly.to_owned().into_eval())).expect("bundle");
             squares += variance(&errors(&packed, &to, 0, &expected));
             rounds += 1.0;
         }
@@ -154,7 +154,7 @@ fn a_corrupted_sample_changes_its_own_coefficients_alone() {
     let shift = Poly::from_signed(samples[0].ring(), &basis, &[1 << 40]);
     samples[17].bodies_mut().at(0).add_assign(&shift).expect("sum");
     let packed = packing.pack(&views(&samples), &world.switcher).expect("packed");
-    let packed = packed.try_map(|poly| Ok(poly.to_poly().into_eval())).expect("bundle");
+    let packed = packed.try_map(|poly| Ok(poly.to_owned().into_eval())).expect("bundle");
     let expected: Vec<i64> = messages.iter().map(|message| message[0]).collect();
     let expected = Poly::from_signed(world.chain.ring(), &basis, &expected).into_eval();
     for (place, error) in errors(&packed, &to, 0, &expected).into_iter().enumerate() {

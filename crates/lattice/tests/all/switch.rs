@@ -107,7 +107,7 @@ fn digits_recompose_to_the_input_times_the_special_modulus() {
             .expect("uniform")
             .mask()
             .at(0)
-            .to_poly();
+            .to_owned();
         let digits = switcher.decompose(&u).expect("digits");
         let from_coeff = switcher.decompose_coeff(&u.clone().into_coeff()).expect("digits");
         assert_eq!(digits.polys(), from_coeff.polys(), "both domains give the same digits");
@@ -261,7 +261,7 @@ fn switch_counts_equal_klss_table_1() {
         let key = key(&switcher, chain.max_level(), &s, &s, &mut rng);
         for level in (0..steps).map(Level) {
             let ct = Bundle::encrypt_zero(&s, chain.ring(), &chain.basis(level), &mut rng).expect("zero");
-            let mask = ct.mask().at(0).to_poly().into_coeff();
+            let mask = ct.mask().at(0).to_owned().into_coeff();
             let (l, tilde) = (level.0 + 1, level.0 + 1 + special);
             let d = l.div_ceil(special);
             engine.take();
@@ -350,7 +350,7 @@ fn fused_mod_down_and_rescale_is_one_exact_division() {
         .expect("uniform")
         .mask()
         .at(0)
-        .to_poly();
+        .to_owned();
     let key = key(&switcher, level, &s, &s, &mut rng);
     let product = switcher.product(&[&x], &key).expect("product");
     let divided = switcher.mod_down_rescale(&product).expect("divided");
@@ -391,7 +391,7 @@ fn lifted_terms_join_a_sum_before_its_mod_down() {
         .expect("zero")
         .mask()
         .at(0)
-        .to_poly();
+        .to_owned();
     let mut sum = switcher.product(&[&u], &key).expect("product");
     let mut expected = switcher.mod_down(&sum).expect("mod-down");
     expected.add_message(0, &m).expect("same basis");

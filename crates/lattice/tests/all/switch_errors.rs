@@ -82,7 +82,7 @@ impl World {
             .expect("uniform")
             .mask()
             .at(0)
-            .to_poly()
+            .to_owned()
     }
 
     /// Whether `switched` is `u` times the secret, up to noise.
@@ -310,7 +310,7 @@ fn choices_that_a_level_cannot_make_are_refused_with_their_numbers() {
         .expect("zero")
         .mask()
         .at(0)
-        .to_poly();
+        .to_owned();
     let empty = LatticeError::EmptyShape { what: "the length of key digits", got: 0 };
     assert_eq!(error(wrong.switch(&[&u], &key)), empty);
     assert_eq!(error(wrong.switch_coeff(&[&u.clone().into_coeff()], &key)), empty);
@@ -350,7 +350,7 @@ fn a_level_whose_digits_fit_switches_where_higher_levels_do_not() {
                 .expect("zero")
                 .mask()
                 .at(0)
-                .to_poly();
+                .to_owned();
             switcher.switch(&[&u], &key).expect("switch");
         }
     }

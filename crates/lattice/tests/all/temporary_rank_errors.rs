@@ -504,7 +504,7 @@ fn sums_that_cannot_be_joined_or_cut_are_refused() {
         world.sides.wide.product(&tensor.quadratic().iter().collect::<Vec<_>>(), &world.up).expect("product")
     };
     let down = |world: &World, level: Level| {
-        let mask: Vec<Poly<Eval>> = vec![world.ct(level).mask().at(0).to_poly(); world.high - world.rank];
+        let mask: Vec<Poly<Eval>> = vec![world.ct(level).mask().at(0).to_owned(); world.high - world.rank];
         world.sides.base.product(&mask.iter().collect::<Vec<_>>(), &world.down).expect("product")
     };
     // Every pair of products of every world, in both orders: an error, or what big integers say (checked
