@@ -41,7 +41,7 @@ pub use samples::PreparedSamplesMetadata;
 /// Domain-separation string of fingerprints.
 const FINGERPRINT_DOMAIN: &str = "clathrate public key fingerprint v1";
 
-/// Bytes of a fingerprint: finding another key with the same fingerprint takes about 2^127 trials on average.
+/// Bytes of a fingerprint: finding another key with a given fingerprint takes about 2^128 trials.
 const FINGERPRINT_BYTES: usize = 16;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {

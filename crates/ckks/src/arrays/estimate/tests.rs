@@ -1,4 +1,4 @@
-//! How errors add up, without arrays.
+//! Tests of how errors add up, on estimates without arrays.
 
 use super::*;
 
