@@ -657,8 +657,7 @@ impl Estimate {
         self.with_errors(error, error)
     }
 
-    /// [`Estimate::with_error`] for an error that depends on the numbers, with its typical and worst root
-    /// mean square.
+    /// [`Estimate::with_error`] for an error that depends on the numbers: typical and worst size.
     pub(crate) fn with_errors(self, typical: f64, worst: f64) -> Self {
         self.with_own(Tails::Convolution, typical, worst)
     }
@@ -669,8 +668,7 @@ impl Estimate {
         self.with_rounding_alike([1.0; 2], typical, worst)
     }
 
-    /// [`Estimate::with_rounding`] for an error that `alike` neighbouring rows, and numbers of a row, have in
-    /// common.
+    /// [`Estimate::with_rounding`] for an error that `alike` neighbouring rows, or numbers of a row, share.
     pub(crate) fn with_rounding_alike(mut self, alike: [f64; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let source = Source { name, typical, worst, alike, together: alike, ..Source::NONE };
@@ -785,8 +783,7 @@ impl Estimate {
         self
     }
 
-    /// The numbers as a function of the numbers of one array; if no function is known, as the identity on
-    /// themselves.
+    /// The numbers as a function of one array's numbers; of themselves if no function is known.
     fn known_spread(&self) -> Option<Spread> {
         self.spread.or_else(|| Spread::typical(self.name, (self.magnitude, self.typical, self.mean)))
     }
@@ -1014,8 +1011,7 @@ impl Estimate {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
                 (true, _) => scaled,
-                // A positive factor changes no sign, so an error that is the same for all numbers needs no
-                // function.
+                // A positive factor does not need a function for an error that is the same for all numbers.
                 (false, Some(_)) if factor < 0.0 || source.factors.is_some() => Source {
                     factors: Some(source.factors().times(Function::constant(factor))),
                     ..scaled.unsigned()

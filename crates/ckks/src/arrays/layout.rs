@@ -304,8 +304,7 @@ impl Layout {
     }
 
     /// Whether the lanes fit into a polynomial: each row is one chunk, in slots or in real coefficients that
-    /// are far enough apart. After a selection of columns the capacity may be smaller than the space of a
-    /// lane.
+    /// are far enough apart. After a selection of columns the capacity may be smaller than a lane's space.
     fn has_room_for_lanes(&self) -> bool {
         if self.encoding == Encoding::Slots {
             return self.chunks == 1

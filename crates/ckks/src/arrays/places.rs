@@ -55,8 +55,7 @@ impl Layout {
         self.rows.div_ceil(self.lanes)
     }
 
-    /// Number of lines of bundles: groups of rows, divided by the number of bodies if bodies hold different
-    /// rows.
+    /// Lines of bundles: groups of rows, divided by the number of bodies if bodies hold different rows.
     #[must_use]
     pub fn lines(&self) -> usize {
         if self.axis == BodyAxis::Rows { self.row_groups().div_ceil(self.bodies) } else { self.row_groups() }

@@ -164,8 +164,7 @@ impl<'q> KeyQuery<'q> {
         Self { switches, ..self }
     }
 
-    /// The same query without its cost: a dry run records the need and the use, and the caller records the
-    /// cost.
+    /// The same query, of which a dry run records the need and the use; the caller records the cost.
     pub(crate) fn without_cost(self) -> Self {
         Self { priced: false, ..self }
     }
@@ -651,8 +650,7 @@ impl Evaluator {
     }
 
     /// The variance of the switches of `operation` at `level` under `params` on symbols. If the level of the
-    /// keys is unknown, this is the larger of the variances of keys for this level and of keys for all
-    /// levels.
+    /// keys is unknown, the larger of the variances of keys for this level and of keys for all levels.
     pub(crate) fn variance_on_symbols(
         &self,
         params: &Params,

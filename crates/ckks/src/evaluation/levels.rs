@@ -34,10 +34,9 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 }
 
 impl Ciphertext {
-    /// Whether this is a product, or a sum of products, that was not rescaled. One of two conditions must
-    /// hold: a rescale would give the array the canonical scale of the level below, or its scale is that of a
-    /// product of two arrays of the level. If steps do not match the scale of products, as between two
-    /// segments, only the second condition holds.
+    /// Whether this is a product, or a sum of products, that was not rescaled: either a rescale would give
+    /// the canonical scale of the level below, or the scale is that of a product of two arrays of the level.
+    /// If steps do not match the scale of products, as between two segments, only the latter holds.
     #[must_use]
     pub fn awaits_rescale(&self) -> bool {
         let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };

@@ -28,10 +28,10 @@ impl Evaluator {
     /// several chunks, otherwise rows. If their number is not a multiple of `bodies`, the last bodies are
     /// zero.
     ///
-    /// With the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask) this takes one switch for
-    /// each mask. With only the keys of
-    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds), which are smaller, it
-    /// takes several rounds of switches. A dry run assumes the former keys.
+    /// Takes one switch for each mask with the keys of
+    /// [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask), and several with only the keys of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds), which are smaller. A dry
+    /// run assumes the former.
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::SecretWithoutKeys`] unless under the main secret;

@@ -148,8 +148,7 @@ impl Evaluator {
         members: Members,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        // The first step switches from the secret of the samples; its results are under the secret of the
-        // final result.
+        // The first step switches from the samples' secret to the result's; later steps keep this secret.
         if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
             x.check_main(PACK)?;
         }

@@ -82,8 +82,7 @@ impl Evaluator {
         )
     }
 
-    /// `x * y`, relinearised and rescaled by one division, which is faster and adds less noise than two
-    /// divisions.
+    /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two.
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
@@ -109,8 +108,7 @@ impl Evaluator {
     /// The product of the numbers of every row in slots, rescaled: an array of one column. A row of `n`
     /// numbers is padded with ones to a power of two. Each product then multiplies one half of the numbers
     /// with the other half, so the row takes `ceil(log2(n))` levels in either order. If a row has more
-    /// places, the product is in some of them and the others are zero; sums of rotations copy the product to
-    /// all places.
+    /// places, some hold the product and others zero; sums of rotations copy the product to all.
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::DirtyPadding`]; [`CkksError::Conversion`] for rows that

@@ -32,8 +32,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Rotates every row left by `steps` within its capacity, which is the row's length rounded up to a power
-    /// of two.
+    /// Rotates every row left by `steps` within its capacity: the row's length rounded up to a power of two.
     ///
     /// The padding rotates too: zeros move into the row, and entries move into the padding, which is then
     /// dirty. A row with dirty padding is refused, because unspecified numbers would move into the row;

@@ -153,8 +153,7 @@ impl Evaluator {
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone =
                 self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
-            // Each number comes from one part; the masks of the other parts leave rounding errors at its
-            // place.
+            // Each number is from one part; the masks of the other parts leave rounding errors at its place.
             kept.push(alone.estimate.clone().with_cleared(
                 &part.estimate,
                 parts.len() - 1,

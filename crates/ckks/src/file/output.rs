@@ -153,8 +153,7 @@ impl OutputFile {
     /// [`OutputFile::create`] that replaces only files that `replaced` allows.
     ///
     /// # Errors
-    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which the commit returns too if
-    /// the file appeared in between.
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which the commit may return too.
     pub fn create_as(path: impl AsRef<Path>, private: bool, replaced: Replaced) -> Result<Self, FileError> {
         let path = path.as_ref();
         if replaced != Replaced::Anything && holds_secret_key(path) {

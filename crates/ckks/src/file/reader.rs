@@ -143,8 +143,7 @@ impl<'a> FileReader<'a> {
         if hasher.finalize() != blake3::Hash::from_bytes(raw.checksum) {
             return Err(FileError::HeaderCorrupted { reason: "its checksum does not fit" });
         }
-        // The checksum fits, so the writer made this header: from here on, violations of the format are no
-        // accident.
+        // The writer made this header, so from here on violations of the format are no accident.
         let mut label = raw.label(None)?;
         let (metadata, parameter_name) = Metadata::parse(metadata)?;
         label.parameter_name = parameter_name;

@@ -1,10 +1,9 @@
 //! Counts how many results a secret key may still share, in the key's file.
 //!
-//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so the shared results
-//! must be counted. The count belongs to the secret, not to a program: a key that has a file counts in that
-//! file, under a lock, so that all programs and threads that use the file count together. The whole file is
-//! rewritten before anything is decrypted: a program that ends in between has spent a query and revealed
-//! nothing.
+//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so these must be counted.
+//! The count belongs to the secret, not to a program: a key that has a file counts in it, under a lock, so
+//! that all programs and threads that use the file count together. The whole file is rewritten before
+//! anything is decrypted: a program that ends in between has spent a query and revealed nothing.
 //!
 //! Copies of the file, its backups among them, cannot be counted: each copy has the whole count.
 
@@ -19,16 +18,14 @@ use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileReader, FileWriter};
 use crate::key_id::KeyId;
 
-/// Attempts to lock a file that other programs replace at the same time. An attempt fails only if another
-/// program replaced the file, and so counted a result, in between.
+/// Attempts to lock the file; each attempt only fails if another program replaced it in between.
 const LOCK_ATTEMPTS: usize = 1000;
 
 /// How many results a key may share in total, and how many of them are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
-    /// Number of results in total, which is the number of queries that flooding noise has to be dimensioned
-    /// for.
+    /// Number of results in total, for which flooding noise is dimensioned.
     pub budget: u64,
     /// Number of results that may still be shared.
     pub left: u64,
@@ -164,8 +161,7 @@ impl Budget {
             }
             return Ok(bytes);
         };
-        // Other programs may have counted in the file, so fewer results may be left there than this key
-        // knows.
+        // Other programs may have counted in the file since this key knew its count.
         let known = state.shares;
         locked(&counted, || {
             let shares = read(&counted, id).map_or(known, |(_, _, shares)| shares);

@@ -24,8 +24,7 @@ fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroiz
     let mut noise = Zeroizing::new(word.iter().map(|&value| i128::from(value)).collect::<Vec<_>>());
     if high > 0 {
         rng.flooding_uniform(&mut word, high)?;
-        // The lower part is shifted to start at 0, so that each integer of the range is one sum of both
-        // parts.
+        // The lower part starts at 0, so that each integer of the range is exactly one sum of both parts.
         let shifted =
             |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
         noise.iter_mut().zip(word.iter()).for_each(shifted);
@@ -74,11 +73,10 @@ impl SecretKey {
     /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`]
     /// turns them into a vector.
     ///
-    /// Only the key's owner may see the result, because the error of an approximate decryption carries
-    /// information about the secret. Neither the numbers nor whether decryption failed may become known to
-    /// the party that computed the ciphertext: from the decryptions of changed ciphertexts, or their
-    /// failures, it recovers the secret, one coefficient every few queries. Results of an evaluator that
-    /// computed what was asked are shared through [`SecretKey::decrypt_to_share`].
+    /// Only for the key's owner: the error of an approximate decryption carries information about the secret.
+    /// The party that computed the ciphertext must learn neither the numbers nor whether decryption failed:
+    /// from either, changed ciphertexts reveal the secret, one coefficient every few queries. Results of an
+    /// evaluator that computed what was asked are shared through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
     /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`]; [`CkksError::Overflow`] if the message fills
@@ -99,9 +97,9 @@ impl SecretKey {
     /// them. The numbers lose `flood_bits` of the scale's bits.
     ///
     /// The error has a bound only if the evaluator computed what was asked. Another evaluator can add
-    /// multiples of the secret to the result, and read them from the numbers or from whether decryption
-    /// failed; noise that leaves the numbers useful does not hide such multiples. With [`HonestEvaluator`]
-    /// the caller states that the evaluator is honest, or that the result was computed again and is the same
+    /// multiples of the secret to the result, and read them from the numbers or from a failed decryption;
+    /// noise that leaves the numbers useful does not hide them. By [`HonestEvaluator`] the caller states that
+    /// the evaluator is honest, or that the result was computed again and is the same
     /// ([`Ciphertext::same_as`]).
     ///
     /// # Errors
@@ -153,8 +151,7 @@ impl SecretKey {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
         let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
-        // The secret modulo the first primes; modulo all primes only if the first primes do not determine a
-        // number.
+        // The secret modulo the first primes; modulo all primes only if these do not determine a number.
         let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };
         let (short, mut whole) = (secret.to_eval(first.ring(), &short)?, None);
         let mut steps = self.progress.steps(ciphertext.bundles.len());

@@ -618,8 +618,7 @@ impl KeyDefinition {
     /// parameters promise.
     ///
     /// # Errors
-    /// [`CkksError::LevelTooHigh`] if `level` is above the highest level that the key may serve;
-    /// [`CkksError::Insecure`].
+    /// [`CkksError::LevelTooHigh`] above the key's highest possible level; [`CkksError::Insecure`].
     pub fn check_security(&self, level: Level) -> Result<(), CkksError> {
         if level > self.most {
             let (operation, shape) = ("a key", self.params.shape());

@@ -190,8 +190,7 @@ impl EvaluationKeys {
     /// The keys at `shape`.
     ///
     /// # Errors
-    /// [`CkksError::NoRelativeKeys`] for another shape without keys; the error lists the shapes that have
-    /// keys.
+    /// [`CkksError::NoRelativeKeys`] for another shape without keys; it lists the shapes with keys.
     pub fn relative(&self, shape: ModuleShape) -> Result<KeysOfShape<'_>, CkksError> {
         if shape == self.params.shape() || self.names_at(shape).next().is_some() {
             return Ok(KeysOfShape { all: self, shape });

@@ -16,8 +16,7 @@ use crate::shape::ModuleShape;
 /// Domain-separation string of the seeds of named secrets.
 const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
 
-/// Brings a secret of shape `from` to the shape `to` of the same family: its polynomials are split or
-/// combined, and the rank is cut.
+/// A secret of shape `from`, brought to the shape `to` of the same family by degree moves and a lower rank.
 fn reshaped(
     secret: &clathrate_lattice::SecretKey,
     from: ModuleShape,

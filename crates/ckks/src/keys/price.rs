@@ -103,8 +103,7 @@ impl KeyDefinition {
         self.cost_of(&self.switch_counts(level)?)
     }
 
-    /// The cost of the decomposition within one switch, which further switches of the same ciphertext can
-    /// reuse.
+    /// The cost of the decomposition within one switch, which switches of the same ciphertext can share.
     pub fn decomposition_cost(&self, level: Level) -> Result<Cost, CkksError> {
         let switcher = self.switcher()?;
         self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
@@ -139,9 +138,8 @@ impl KeyDefinition {
         })
     }
 
-    /// The cost at `level` of `rotations` rotations by keys of this kind, each applied to the sum of all
-    /// terms before it, with one mod-down shared by the bodies; `None` if the keys' method does not support
-    /// such sums.
+    /// The cost at `level` of `rotations` rotations by keys of this kind, each of the sum before it, with one
+    /// mod-down for all bodies of the sums; `None` if the keys' method does not support such sums.
     fn rotated_sums_cost(&self, level: Level, rotations: usize) -> Result<Option<Cost>, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_for(level, self.most)?;
@@ -329,8 +327,7 @@ impl Params {
             + roundings)
     }
 
-    /// The time that `nanoseconds` gives for this machine's profile, and as the price for the reference
-    /// profile.
+    /// The time by `nanoseconds` with this machine's profile, and the price with the reference profile.
     pub(crate) fn timed(&self, nanoseconds: impl Fn(&MachineProfile) -> f64) -> Cost {
         Cost {
             nanoseconds: nanoseconds(self.machine_profile()),
@@ -377,8 +374,7 @@ impl Params {
         self.timed(|profile| rows as f64 * profile.at(self.degree()).product)
     }
 
-    /// The cost of transforming one polynomial of degree `degree` at `level` to or from its values
-    /// ([`Eval`](clathrate_lattice::Eval)).
+    /// The cost of the transforms of one polynomial of degree `degree` at `level` to or from `Poly<Eval>`.
     pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Cost {
         let primes = self.chain().basis(level).len();
         Cost { transforms: primes as f64, ..self.transforms_time(primes, degree) }

@@ -77,8 +77,7 @@ impl Params {
     /// # Errors
     /// `NoSpecialPrimes` if these parameters cannot switch; [`CkksError::RankStep`] unless ranks go down, and
     /// by at least half unless single steps are allowed; [`CkksError::NoTemporaryRank`],
-    /// [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that these parameters do not
-    /// have.
+    /// [`CkksError::NoEphemeralSecret`]; [`CkksError::InvalidParams`] for shapes that do not exist.
     pub fn required_keys(&self, needs: &KeyNeeds) -> Result<KeyRequirements, CkksError> {
         let mut shapes = BTreeMap::new();
         self.collect(needs, &mut shapes)?;
@@ -142,8 +141,7 @@ impl Params {
         Ok(())
     }
 
-    /// Returns `needs` unless they contain rotations by powers of two, `at` has no temporary rank and this
-    /// shape has one.
+    /// Returns `needs`; an error if they need a temporary rank that this shape has but `at` lacks.
     fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
         if needs.key_level_of(Operation::RotateByPowers).is_some()
             && at.temporary().is_none()

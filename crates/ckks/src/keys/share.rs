@@ -9,9 +9,8 @@
 //! ```
 //!
 //! This holds for an evaluator that computed what was asked, because otherwise the result's error has no
-//! bound. The security of shared results is a pair: the parameters' bits of security against an adversary
-//! with limited computing power, and `lambda` against an adversary with unlimited computing power who sees
-//! all shared results.
+//! bound. The security of shared results is a pair: the parameters' bits against an adversary with bounded
+//! computing power, and `lambda` against any adversary who sees all shared results.
 //!
 //! Source: SECURITY.md; the attack is Li and Micciancio's on approximate decryptions.
 
@@ -54,8 +53,8 @@ impl Ciphertext {
     /// encrypted and the exact numbers. `None` takes the array's own bound
     /// ([`Estimate::encrypted_error_bound`](crate::arrays::Estimate::encrypted_error_bound)), which is less
     /// than [`Ciphertext::error_bound`] if the numbers have more bits than a double. An evaluator may have
-    /// written any bound into a file; the owner's own dry run gives a symbol with a bound that the owner can
-    /// trust.
+    /// written a false bound into a file; the owner can trust the bound of a symbol from the owner's own dry
+    /// run.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a bound that is not positive, or no bound if the array has none; for no

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The representation of names in files: always 16 digits, so that files of similar arrays have the same
-/// length.
+/// Names in files: always 16 digits, so that files of similar arrays have the same length.
 pub(super) mod stored_name {
     use serde::{Deserialize, Deserializer, Serializer, de};
 

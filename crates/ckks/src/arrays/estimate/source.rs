@@ -54,8 +54,7 @@ pub(super) struct Source {
     /// For rows and columns: the number of neighbours with the same error.
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     pub(super) alike: [f64; 2],
-    /// For rows and columns: whether the errors of different numbers may depend on each other in another
-    /// manner than by equality.
+    /// For rows and columns: whether errors of different numbers, even unequal ones, may be dependent.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) mixed: [bool; 2],
     /// The number of slots after which the error repeats; a mean over such repetitions does not reduce it.

@@ -105,8 +105,7 @@ pub(super) struct Spread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<StoredName>,
     pub(super) numbers: Function,
-    /// Whether the function only holds for typical numbers, so that other numbers within their bounds may
-    /// differ from it.
+    /// Whether the function only holds for typical numbers; others within their bounds may differ.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) typically: bool,
 }
