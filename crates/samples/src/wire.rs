@@ -112,7 +112,7 @@ impl<'b> Reader<'b> {
     /// The next bytes.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer are left.
+    /// [`SampleError::OutOfRange`] if fewer are left.
     pub fn slice(&mut self, length: usize) -> Result<&'b [u8], SampleError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             let value = format!("{} bytes where {length} are needed", self.bytes.len());
@@ -125,7 +125,7 @@ impl<'b> Reader<'b> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer are left.
+    /// [`SampleError::OutOfRange`] if fewer are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], SampleError> {
         let mut array = [0; N];
         array.copy_from_slice(self.slice(N)?);
@@ -135,7 +135,7 @@ impl<'b> Reader<'b> {
     /// The next word.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer bytes are left.
+    /// [`SampleError::OutOfRange`] if fewer bytes are left.
     pub fn word(&mut self) -> Result<u64, SampleError> {
         Ok(u64::from_le_bytes(self.array()?))
     }

@@ -449,7 +449,7 @@ impl Evaluator {
         self.refreshed_for(x, || headroom)
     }
 
-    /// [`Evaluator::refreshed`] where computing the needed levels takes time.
+    /// [`Evaluator::refreshed`] that computes the needed levels only if it uses them.
     pub(crate) fn refreshed_for<'x>(
         &self,
         x: &'x Ciphertext,

@@ -281,8 +281,8 @@ impl Evaluator {
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
-                // In Coeff form a component is a selection of coefficients; the following transforms have the
-                // lower degree.
+                // A component of a polynomial in `Coeff` is a selection of its coefficients; the transforms
+                // that follow have the lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
                     let (outer, place) = (component % before.components, component / before.components);

@@ -69,7 +69,7 @@ pub struct TransformCosts {
     pub mask_division: Cost,
     /// The mod-down of a whole bundle.
     pub division: Cost,
-    /// A whole switch on its own.
+    /// A whole switch.
     pub switch: Cost,
     /// The rescale of a bundle of one body.
     pub rescale: Cost,

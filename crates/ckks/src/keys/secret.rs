@@ -60,7 +60,7 @@ impl SecretKey {
     /// A new key, drawn from the operating system's entropy.
     ///
     /// # Errors
-    /// [`CkksError::Sampling`] where entropy fails.
+    /// [`CkksError::Sampling`] if the entropy source fails.
     pub fn generate(params: &Params) -> Result<Self, CkksError> {
         Self::generate_with(params, &mut SecretRng::from_os()?)
     }
@@ -184,7 +184,7 @@ impl SecretKey {
     /// from the operating system's entropy.
     ///
     /// # Errors
-    /// [`CkksError::Sampling`] where entropy fails.
+    /// [`CkksError::Sampling`] if the entropy source fails.
     pub fn public_key(&self) -> Result<PublicKey, CkksError> {
         self.randomness.draw(|rng| {
             let top = self.params.max_level();
