@@ -1,8 +1,8 @@
 //! Parameters, keys and ciphertexts as files.
 //!
 //! Metadata hold shape, level and scale; sections hold words. A mask that has not changed since it was
-//! expanded from its seed is stored as the seed. The parameters and the bytes present in the file bound the
-//! memory that reading allocates; a number in the file alone never does.
+//! expanded from its seed is stored as the seed. The memory that reading allocates is bounded by the
+//! parameters and by the bytes present in the file, never by a number in the file alone.
 
 mod plan;
 mod prepared;
@@ -41,7 +41,7 @@ pub use samples::PreparedSamplesMetadata;
 /// Domain-separation string of fingerprints.
 const FINGERPRINT_DOMAIN: &str = "clathrate public key fingerprint v1";
 
-/// Bytes of a fingerprint: finding another key with the same fingerprint takes about 2^127 trials.
+/// Bytes of a fingerprint: finding another key with a given fingerprint takes about 2^128 trials.
 const FINGERPRINT_BYTES: usize = 16;
 
 fn label(kind: FileKind, params: &Params) -> FileLabel {
@@ -488,7 +488,7 @@ impl Ciphertext {
         let secret = secret.ok_or_else(|| inconsistent("there is no secret of that name"))?;
         check_secret(params, secret, &layout, level)?;
         if !params.is_for_samples() {
-            // A file must not contain anything with fewer bits of security than its mark says.
+            // A file must not contain a ciphertext with fewer bits of security than its mark says.
             params.check_fresh(secret, level)?;
         }
         let bundles = read_bundles(

@@ -1,4 +1,4 @@
-//! The device's side.
+//! The device's side: encryption of messages and decryption of replies.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,8 +31,8 @@ pub struct LightClient {
     moduli: Vec<Modulus>,
     /// The coefficients of the secret's polynomials at the owner's degree and rank.
     secret: Zeroizing<Vec<i8>>,
-    /// The secret of samples of a smaller dimension: the coefficients of its polynomials at the samples'
-    /// degree.
+    /// The secret of samples of a smaller dimension, if they have one: the coefficients of its polynomials at
+    /// the samples' degree.
     part: Option<Zeroizing<Vec<i8>>>,
     /// Degree of the owner's polynomials.
     whole_degree: usize,
@@ -40,7 +40,7 @@ pub struct LightClient {
     /// Products of [`LightClient::precompute`] for the counters from `next` on.
     ready: VecDeque<Products>,
     rng: SecretRng,
-    /// The process that drew the seed: a copy in a forked process would use the same masks.
+    /// The process that drew the seed, because a copy in a forked process would use the same masks.
     process: ProcessMark,
 }
 
@@ -57,7 +57,7 @@ pub const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
 /// The products of one mask with the secret, for each modulus.
 type Products = Vec<Zeroizing<Vec<u64>>>;
 
-/// The complete secret, and the secret of samples of a smaller dimension.
+/// The complete secret, and the secret of samples if these have a smaller dimension.
 pub type Secrets = (Zeroizing<Vec<i8>>, Option<Zeroizing<Vec<i8>>>);
 
 impl fmt::Debug for LightClient {
@@ -71,9 +71,10 @@ impl fmt::Debug for LightClient {
 }
 
 impl LightClient {
-    /// A client with a new seed: the terms by which it encrypts, its key, and as its secrets the coefficients
-    /// of the owner's polynomials, of degree `whole_degree`, and those of the samples' secret if the samples
-    /// have a smaller dimension. Only the owner of the secret makes one. Range: coefficients are -1, 0 or 1.
+    /// A client with a new seed, which encrypts by `terms` and authenticates with `key`. The secrets are the
+    /// coefficients of the owner's polynomials, of degree `whole_degree`, and those of the samples' secret if
+    /// the samples have a smaller dimension. Only the owner makes new clients. Range: coefficients are -1, 0
+    /// or 1.
     ///
     /// # Errors
     /// [`SampleError::Sampling`] if random generation fails; [`SampleError::OutOfRange`] for terms and
@@ -118,7 +119,7 @@ impl LightClient {
         self.terms.device
     }
 
-    /// The introduction, which the server needs once before messages. It contains no secret.
+    /// The introduction, which the server needs once, before messages. It contains no secret.
     #[must_use]
     pub fn introduction(&self) -> Vec<u8> {
         let mut writer = Writer::default();
@@ -129,9 +130,9 @@ impl LightClient {
         writer.0
     }
 
-    /// The state, with the secret, for storage on the device. A client made from it draws a new seed and
-    /// restarts its counter, so that no mask is used twice even if an old copy of the state is restored; it
-    /// needs a new introduction.
+    /// The state, which contains the secret, for storage on the device. A client made from it draws a new
+    /// seed and restarts its counter, so that no mask is used twice even if an old copy of the state is
+    /// restored. The server needs a new introduction of that client.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let mut writer = Writer::default();
@@ -197,15 +198,15 @@ impl LightClient {
         estimated_bits(self.terms.degree * self.terms.rank, log2_q, SecretDistribution::UniformTernary)
     }
 
-    /// Number of numbers under one mask.
+    /// The count of numbers under one mask.
     #[must_use]
     pub fn degree(&self) -> usize {
         self.terms.degree
     }
 
     /// Expands the masks of the next `samples` samples and multiplies them by the secret in advance, so that
-    /// an encryption takes a small part of its time. The products take 8 bytes for each number and modulus,
-    /// and must be kept as secret as the secret. [hermes, sec. 5.4, the offline phase]
+    /// later encryptions take a small part of their time. The products take 8 bytes for each number and
+    /// modulus, and must be protected like the secret. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`SampleError::NotEnoughMemory`].
@@ -251,7 +252,7 @@ impl LightClient {
         self.moduli.iter().zip(&self.terms.moduli).map(product).collect()
     }
 
-    /// Encrypts numbers to a message of 28 bytes and [`LightClient::bits_per_number`] bits per number.
+    /// Encrypts numbers to a message of 28 bytes plus [`LightClient::bits_per_number`] bits per number.
     pub fn encrypt(&mut self, numbers: &[f64]) -> Result<Vec<u8>, SampleError> {
         self.encrypt_at(self.next, numbers)
     }
@@ -305,7 +306,7 @@ impl LightClient {
         // Checks all numbers before it reports one, so that the branches do not depend on numbers that are
         // encrypted.
         let modulus = self.terms.modulus();
-        // The error of the encryption, and half of what the dropped bits can hold.
+        // The error of the encryption, and half of the largest number in the dropped bits.
         let margin = 64.0 + f64::from(self.terms.dropped).exp2() / 2.0;
         let fits = |number: f64| number.abs() * scale + margin < modulus as f64 / 2.0;
         if !numbers.iter().fold(true, |all, &number| all & fits(number)) {
@@ -366,7 +367,7 @@ impl LightClient {
         })
     }
 
-    /// The numbers of a reply of the server, in row-major order.
+    /// Decrypts a reply of the server to numbers in row-major order.
     ///
     /// # Errors
     /// [`SampleError::OutOfRange`] for bytes that are not a reply, and for a reply of other parameters, under
@@ -397,7 +398,7 @@ impl LightClient {
             );
             return Err(SampleError::OutOfRange { what: WHAT, value, remedy });
         }
-        // Multiplies data with the secret only if the server made them for this client.
+        // The reply is authenticated before its data are multiplied with the secret.
         self.key.open(&[], reply, WHAT)?;
         let scale = f64::from_bits(reader.word()?);
         let (degree, primes) = (reader.number(1 << 18, "the degree")?, reader.number(1 << 16, "primes")?);

@@ -8,10 +8,10 @@ use crate::tag::key_name;
 /// Errors of light clients.
 #[derive(Debug, Error)]
 pub enum SampleError {
-    /// An argument, or a field of bytes that were received, out of range.
+    /// An argument, or a field of received bytes, is out of range.
     #[error("{what} is {value}: {remedy}")]
     OutOfRange {
-        /// The argument, or what the bytes are.
+        /// Names the argument or the bytes.
         what: &'static str,
         /// Its value.
         value: String,
@@ -36,7 +36,7 @@ pub enum SampleError {
         key_name(expected)
     )]
     OtherOwner {
-        /// What the bytes are.
+        /// Names the bytes.
         what: &'static str,
         /// The name of the secret that they belong to.
         found: [u8; 16],
@@ -52,7 +52,7 @@ pub enum SampleError {
         needed: u64,
         /// Free bytes.
         free: u64,
-        /// What would help.
+        /// A remedy.
         remedy: &'static str,
     },
     /// Random generation failed.

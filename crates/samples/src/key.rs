@@ -37,14 +37,14 @@ impl ClientKey {
         self.0.as_ref()
     }
 
-    /// Appends the tag. `context` is covered by the tag but not sent; empty for bytes that begin with a
-    /// magic.
+    /// Appends the tag of `bytes`. The tag also covers `context`, which is not sent; `context` is empty for
+    /// bytes that begin with a magic.
     pub fn seal(&self, context: &[u8], bytes: &mut Vec<u8>) {
         let tag = self.tag(context, bytes);
         bytes.extend_from_slice(&tag);
     }
 
-    /// The bytes without their tag.
+    /// The bytes without their tag, after the tag has been checked.
     ///
     /// # Errors
     /// [`SampleError::OutOfRange`] for a tag of another key.

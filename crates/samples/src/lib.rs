@@ -1,10 +1,10 @@
 //! Light clients: devices that encrypt a few numbers at a time with a secret and a counter, in a few bytes
-//! per number and a few hundred KiB of memory. They need no ring and no tables, and this crate has no files
-//! and no locks. Where a client computes ahead, [`clathrate_arith::machine`] says whether memory is free.
+//! per number and a few hundred KiB of memory. They need no ring and no tables, and this crate uses no files
+//! and no locks. Computing in advance first checks the free memory ([`clathrate_arith::machine`]).
 //!
-//! The owner of a secret key makes a client, and a server receives what it sends: both are in
-//! `clathrate_ckks::light`, which says how they talk. Of the layers below, a client uses single moduli, the
-//! products of seeded masks with a secret ([`clathrate_lattice::counted`]), and random generation.
+//! The owner of a secret key makes a client, and a server receives the client's messages: both are in
+//! `clathrate_ckks::light`, which describes their protocol. Of the layers below, a client uses single moduli,
+//! the products of seeded masks with a secret ([`clathrate_lattice::counted`]), and random generation.
 //!
 //! Source: [hermes, sec. 5.4], the client's part; differs: truncated bodies, samples of any degree.
 #![forbid(unsafe_code)]

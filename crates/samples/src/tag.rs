@@ -2,7 +2,7 @@
 
 use zeroize::{Zeroize, Zeroizing};
 
-/// The first bytes of the name of a secret key, as errors show it.
+/// The first bytes of a secret key's name in hexadecimal, for messages.
 #[must_use]
 pub fn key_name(id: &[u8; 16]) -> String {
     id[..6].iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
@@ -11,7 +11,7 @@ pub fn key_name(id: &[u8; 16]) -> String {
 /// Bytes of a tag.
 pub const TAG_BYTES: usize = 16;
 
-/// Whether two tags are the same. All of them is compared, so that the time says nothing of where they
+/// Whether two tags are the same. Always compares all bytes, so that the time does not reveal where the tags
 /// differ.
 #[must_use]
 pub fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
@@ -19,7 +19,7 @@ pub fn same_tag(own: &[u8; TAG_BYTES], other: &[u8]) -> bool {
     other.len() == TAG_BYTES && std::hint::black_box(difference) == 0
 }
 
-/// The first bytes of the hash.
+/// The first bytes of the hash, as a tag.
 #[must_use]
 pub fn tag_of(hasher: blake3::Hasher) -> [u8; TAG_BYTES] {
     let whole = finished(hasher);
@@ -28,7 +28,7 @@ pub fn tag_of(hasher: blake3::Hasher) -> [u8; TAG_BYTES] {
     tag
 }
 
-/// The hash, with what made it overwritten.
+/// The hash; the hasher and other copies of the hash are overwritten.
 #[must_use]
 pub fn finished(mut hasher: blake3::Hasher) -> Zeroizing<[u8; 32]> {
     let mut hash = hasher.finalize();

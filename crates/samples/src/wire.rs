@@ -1,4 +1,4 @@
-//! Bytes that light clients send and receive, little-endian. `docs/light-client.md` describes them.
+//! The bytes that light clients send and receive, little-endian; see `docs/light-client.md`.
 
 use clathrate_arith::Modulus;
 use clathrate_arith::kernels::scalar::bit_reverse;
@@ -18,10 +18,10 @@ pub const MESSAGE: [u8; 4] = *b"CLLM";
 /// The version of these formats.
 pub const VERSION: u8 = 3;
 
-/// Minimum of the bits per number in a message, so that the length determines the count of numbers.
+/// Minimum of the bits per number in a message, such that a message's length determines its count of numbers.
 pub const LEAST_BITS: u32 = 8;
 
-/// Maximum of the bits of the modulus, so that residues compose in 128 bits.
+/// Maximum of the bits of the modulus, such that residues can be composed in 128 bits.
 pub const MOST_BITS: u32 = 120;
 
 /// A number that the owner draws for a client; clients made from one state share it, with different seeds.
@@ -30,7 +30,7 @@ pub type Serial = [u8; 16];
 /// The name of a client: a digest of its introduction.
 pub type ClientId = [u8; 32];
 
-/// How one client encrypts.
+/// The terms by which one client encrypts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
     /// Digest of the parameters at their root degree and rank.
@@ -49,7 +49,7 @@ pub struct Terms {
     pub level: usize,
     /// The scale of the samples.
     pub scale: f64,
-    /// Dropped bits of a body.
+    /// Number of low bits that are dropped from each body.
     pub dropped: u32,
     /// Whether a sample's numbers are in bit-reversed order.
     pub reversed: bool,
@@ -59,7 +59,7 @@ pub struct Terms {
     pub seed: MaskSeed,
 }
 
-/// An error about unusable bytes.
+/// The error for bytes that cannot be used.
 pub fn unreadable(what: &'static str, value: String, remedy: &str) -> SampleError {
     SampleError::OutOfRange { what, value, remedy: remedy.to_owned() }
 }
@@ -84,7 +84,7 @@ impl Writer {
 pub struct Reader<'b> {
     /// The bytes that are left.
     pub bytes: &'b [u8],
-    /// What the bytes are, for errors.
+    /// Names the bytes, for errors.
     pub what: &'static str,
 }
 
@@ -112,7 +112,7 @@ impl<'b> Reader<'b> {
     /// The next bytes.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer are left.
+    /// [`SampleError::OutOfRange`] if fewer are left.
     pub fn slice(&mut self, length: usize) -> Result<&'b [u8], SampleError> {
         let Some((taken, rest)) = self.bytes.split_at_checked(length) else {
             let value = format!("{} bytes where {length} are needed", self.bytes.len());
@@ -122,10 +122,10 @@ impl<'b> Reader<'b> {
         Ok(taken)
     }
 
-    /// The next bytes, of a fixed number.
+    /// The next `N` bytes.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer are left.
+    /// [`SampleError::OutOfRange`] if fewer are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], SampleError> {
         let mut array = [0; N];
         array.copy_from_slice(self.slice(N)?);
@@ -135,7 +135,7 @@ impl<'b> Reader<'b> {
     /// The next word.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] where fewer bytes are left.
+    /// [`SampleError::OutOfRange`] if fewer bytes are left.
     pub fn word(&mut self) -> Result<u64, SampleError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
@@ -143,7 +143,7 @@ impl<'b> Reader<'b> {
     /// A word below `limit`.
     ///
     /// # Errors
-    /// [`SampleError::OutOfRange`] for a larger one.
+    /// [`SampleError::OutOfRange`] for a larger word.
     pub fn number(&mut self, limit: u64, field: &str) -> Result<usize, SampleError> {
         let word = self.word()?;
         if word < limit {
@@ -168,7 +168,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Writes whose secret it is: 0 and a word for the main secret, 1 and its number for a device's.
+/// Writes which secret encrypts: 0 and a zero word for the main secret, 1 and its number for a device's.
 pub fn write_device(writer: &mut Writer, device: Option<u64>) {
     writer.bytes(&[u8::from(device.is_some())]);
     writer.word(device.unwrap_or(0));
@@ -203,7 +203,7 @@ impl Terms {
         writer.bytes(&self.seed.0);
     }
 
-    /// Writes all terms except the seed: those that the owner chose.
+    /// Writes the terms that the owner chose, which are all terms except the seed.
     pub fn write_fixed(&self, writer: &mut Writer) {
         writer.bytes(&self.digest);
         writer.bytes(&self.key_id);
@@ -286,7 +286,7 @@ impl Terms {
         self.modulus().ilog2() + 1
     }
 
-    /// The context of a message's tag: that it is a message, and its seed.
+    /// The context of a message's tag: the magic of messages, and the seed.
     pub fn message_context(&self) -> [u8; 36] {
         let mut context = [0; 36];
         context[..4].copy_from_slice(&MESSAGE);

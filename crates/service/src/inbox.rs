@@ -6,12 +6,12 @@
 //! done                 says that the batch's result is safe; its samples are not given again
 //! ```
 //!
-//! If the program ends at any moment, by a kill or a power failure, nothing that `accept` acknowledged is
+//! If the program ends at any moment, by a kill or a power failure, no message that `accept` acknowledged is
 //! lost: the reopened inbox has all samples that are not done. An accepted counter is never accepted again,
 //! even after it is done.
 //!
-//! Only messages of the owner's clients are stored: other introductions and messages are refused, and leave
-//! nothing in the file or in memory. The number of waiting numbers per client is limited
+//! Only messages of the owner's clients are stored: other introductions and messages are refused, and take no
+//! space in the file or in memory. The count of waiting numbers per client is limited
 //! ([`Inbox::limit_waiting`]).
 //!
 //! The file is a header and records of a length, checksums and a payload. A record's checksum covers the
@@ -57,11 +57,11 @@ const DONE: u8 = 3;
 /// Maximum of the numbers of one client that may wait, unless set by [`Inbox::limit_waiting`].
 pub const MOST_WAITING: usize = 1 << 16;
 
-/// The field `what` of [`CkksError::OutOfRange`] where a message is refused because too many numbers of its
-/// client wait. The client can send the message again later.
+/// The field `what` of [`CkksError::OutOfRange`] for a message that is refused because too many numbers of
+/// its client wait. The client can send the message again later.
 pub const TOO_MANY_WAITING: &str = "the count of a client's numbers that wait";
 
-/// The used counters: disjoint ranges that do not touch, by their starts.
+/// The used counters, as disjoint ranges that do not touch: a map from their starts to their ends.
 #[derive(Debug, Default)]
 struct Used(BTreeMap<u64, u64>);
 
@@ -120,7 +120,7 @@ pub struct Inbox {
     file: File,
     params: Params,
     key: AuthenticationKey,
-    /// Drawn when the file was created.
+    /// The id of the file, drawn when the file was created.
     id: [u8; 16],
     clients: BTreeMap<ClientId, Client>,
     /// The clients, by the first bytes of their messages.
@@ -223,7 +223,7 @@ impl Inbox {
             length: HEADER_BYTES,
         };
         if bytes.len() < HEADER_BYTES as usize && bytes.iter().zip(&known).all(|(own, known)| own == known) {
-            // New, or the program ended while it created the file.
+            // The file is new, or a program ended while it created the file.
             SecretRng::from_os()?.fill_bytes(&mut inbox.id);
             inbox.last = checksum(&[0; 8], &inbox.id);
             let header = [&known[..], &inbox.id].concat();
@@ -268,8 +268,8 @@ impl Inbox {
         Ok(inbox)
     }
 
-    /// The payload of the record at `at`; `None` at the end, or before an incomplete last record. Zeros after
-    /// the last record are allowed: a system may have allocated space for a record without writing it.
+    /// The payload of the record at byte `at`; `None` at the end, and for an incomplete last record. Zeros
+    /// after the last record are allowed: a system may have allocated space for a record without writing it.
     fn whole<'b>(&self, bytes: &'b [u8], at: usize) -> Result<Option<&'b [u8]>, CkksError> {
         let Some((head, rest)) = bytes[at..].split_at_checked(RECORD_BYTES) else { return Ok(None) };
         let length = head[..4].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
@@ -330,7 +330,7 @@ impl Inbox {
         self.queue.push(known.receiver.serial(), id, at, opened.counter, opened.count, opened.bodies);
     }
 
-    /// Appends records and waits until they are stored. On an error the file keeps its end.
+    /// Appends records and waits until they are stored. On an error the file is cut to its previous length.
     fn append(&mut self, payloads: &[Vec<u8>]) -> Result<(), CkksError> {
         let mut bytes = Vec::new();
         let mut last = self.last;
@@ -364,8 +364,8 @@ impl Inbox {
     /// Adds a client by its introduction; repeating an introduction has no effect.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] if another client's messages begin with the same bytes (with probability
-    /// 2^-32, or because a client of the owner wants it); [`CkksError::File`]; those of [`Receiver::new`].
+    /// [`CkksError::OutOfRange`] if another client's messages begin with the same bytes (by chance 2^-32, or
+    /// because a client of the owner chose its seed so); [`CkksError::File`]; those of [`Receiver::new`].
     pub fn introduce(&mut self, introduction: &[u8]) -> Result<ClientId, CkksError> {
         let receiver = Receiver::new(&self.params, introduction, &self.key)?;
         let id = receiver.client_id();
@@ -406,15 +406,15 @@ impl Inbox {
             .is_some_and(|(client, own)| client.used.has_all(&(own.counter..own.counter + own.count as u64)))
     }
 
-    /// Sets how many numbers of one client may wait, at least those of one sample. Clients made from one
-    /// state count as one. Messages beyond the limit are refused ([`TOO_MANY_WAITING`]).
+    /// Sets how many numbers of one client may wait; the numbers of one sample may always wait. Clients made
+    /// from one state count as one client. Messages beyond the limit are refused ([`TOO_MANY_WAITING`]).
     pub fn limit_waiting(&mut self, most: usize) {
         self.most_waiting = most;
     }
 
     /// Stores messages of any clients. Returns for each message the number of stored samples, or the reason
     /// why it is refused, which does not affect the other messages. Stored messages are safe when this
-    /// returns.
+    /// function returns.
     ///
     /// # Errors
     /// [`CkksError::File`] if the file cannot be written: then no message was stored.
@@ -444,7 +444,7 @@ impl Inbox {
         Ok(answers)
     }
 
-    /// The client and the samples of a message whose counters are all unused.
+    /// Checks a message, whose counters must all be unused; returns its client and its samples.
     fn examined<'m>(
         &self,
         message: &'m [u8],
@@ -522,10 +522,10 @@ impl Inbox {
         self.clients.values().map(|client| &client.receiver)
     }
 
-    /// At most `most` samples, in turns, of the clients whose samples fit those of the client whose turn it
-    /// is: of one secret, shape, level and scale. The batch has the oldest sample of each client, then the
-    /// next one of each, until it is full; the next batch continues with the next client. `None` if no
-    /// samples wait. A reopened inbox returns them again, unless [`Inbox::done`] was called.
+    /// Takes at most `most` samples, in turns, of the clients whose samples fit those of the next client: the
+    /// same secret, shape, level and scale. The batch has the oldest sample of each client, then the next
+    /// sample of each, until it is full; the next batch continues with the next client. `None` if no samples
+    /// wait. A reopened inbox returns the samples again, unless [`Inbox::done`] was called.
     ///
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
@@ -533,8 +533,8 @@ impl Inbox {
         self.take_alike(most, |a, b| a == b)
     }
 
-    /// [`Inbox::take`] of clients whose samples may have different secrets: an array for each secret, for
-    /// [`SamplesPlan::run_on`](clathrate_ckks::circuits::samples::SamplesPlan::run_on).
+    /// [`Inbox::take`] of clients whose samples may have different secrets: the batch has an array for each
+    /// secret, for [`SamplesPlan::run_on`](clathrate_ckks::circuits::samples::SamplesPlan::run_on).
     pub fn take_of_all_secrets(&mut self, most: usize) -> Result<Option<Batch>, CkksError> {
         self.take_alike(most, |a, b| Kind { device: b.device, ..*a } == *b)
     }
@@ -589,7 +589,7 @@ impl Inbox {
     /// Records that the results of the batch are safe.
     ///
     /// # Errors
-    /// [`CkksError::File`]: then the batch is not done, and a reopened inbox returns it again.
+    /// [`CkksError::File`]: the batch is then not done, and a reopened inbox returns it again.
     pub fn done(&mut self, batch: Batch) -> Result<(), CkksError> {
         let mut payload = Writer::default();
         payload.bytes(&[DONE]);

@@ -1,7 +1,7 @@
-//! What a server keeps of light clients: an [`Inbox`] on disk, which has every message that it acknowledged,
-//! until the results computed from it are safe.
+//! The server's storage for light clients: an [`Inbox`] on disk, which keeps every acknowledged message until
+//! the results computed from it are safe.
 //!
-//! `clathrate_ckks::light` has the clients' owner and the receiver of one client.
+//! `clathrate_ckks::light` contains the functions of the clients' owner and the receiver of one client.
 #![forbid(unsafe_code)]
 #![warn(unnameable_types)]
 #![warn(unreachable_pub)]

@@ -1,6 +1,6 @@
 //! The queue of waiting samples, stored as the bytes of their messages. Clients take turns: a batch takes one
-//! sample of each client that has any, then another one of each, until it is full; the next batch continues
-//! with the next client. So at most one sample of each other client precedes a client's next sample.
+//! sample of each client that has any, then another sample of each, until it is full; the next batch
+//! continues with the next client. So at most one sample of each other client precedes a client's next.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) struct Waiting {
     pub counters: Range<u64>,
     /// When the message was accepted, in milliseconds since 1970.
     pub at: u64,
-    /// Number of messages that were accepted before.
+    /// Number of messages that were accepted before this one.
     pub order: u64,
 }
 
@@ -89,7 +89,7 @@ impl Queue {
         self.lane(serial, count).push_back(message);
     }
 
-    /// The messages of a client, which gets `more` samples.
+    /// The messages of a client, after `more` is added to its count of samples.
     fn lane(&mut self, serial: Serial, more: usize) -> &mut VecDeque<Waiting> {
         let lane = self.lanes.entry(serial).or_default();
         if lane.messages.is_empty() {
@@ -100,8 +100,8 @@ impl Queue {
         &mut lane.messages
     }
 
-    /// At most `most` samples, in turns, of the clients that fit the client whose turn it is, by `alike`;
-    /// sorted in the order of acceptance.
+    /// Takes at most `most` samples, in turns, of the clients whose samples fit those of the next client, as
+    /// `alike` decides. Sorts them in the order of acceptance.
     pub(crate) fn take(
         &mut self,
         most: usize,
@@ -131,7 +131,7 @@ impl Queue {
                 fitting.push_back(serial);
             }
         }
-        // Clients with other kinds of samples are first in the next batch.
+        // Clients whose samples did not fit are first in the next batch.
         others.append(&mut fitting);
         *turns = others;
         self.samples -= taken.len();

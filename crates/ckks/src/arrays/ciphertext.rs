@@ -1,7 +1,7 @@
 //! Ciphertexts: arrays of bundles with a shape, a layout, a secret, a level and a scale.
 //!
-//! The last axis of the shape is packed into bundles; the axes before it count rows. The [`Layout`] gives the
-//! place of each number.
+//! The last axis of the shape is packed into bundles; the first axis, if there are two, counts rows. The
+//! [`Layout`] gives the place of each number.
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
@@ -15,7 +15,7 @@ use crate::key_id::KeyId;
 use crate::names::SecretName;
 use crate::parameters::{Params, Runtime};
 
-/// Before an operation makes another array of at least this size, the free memory is checked.
+/// Least size of a new array for which the free memory is checked before the operation.
 const CHECKED_BYTES: usize = 64 << 20;
 
 /// An encrypted array.
@@ -46,7 +46,7 @@ pub struct Ciphertext {
     pub(crate) bundles: Vec<Bundle<Eval>>,
     /// Bounds and error estimates of the numbers.
     pub(crate) estimate: Estimate,
-    /// The bytes that the array would take, for a symbol of a dry run that counts memory.
+    /// The bytes that a symbol's array would take, for a dry run that counts memory.
     pub(crate) footprint: Option<Footprint>,
 }
 
@@ -70,7 +70,7 @@ impl Ciphertext {
         Self::symbol_with(params, shape, layout, SecretName::Main, level, scale)
     }
 
-    /// A symbol of any layout, under any secret.
+    /// A symbol with the given layout and secret.
     ///
     /// # Errors
     /// Those of [`Layout::check`]; [`CkksError::OutOfRange`] for a secret with another number of bodies;
@@ -108,7 +108,7 @@ impl Ciphertext {
         self.bundles.is_empty()
     }
 
-    /// Refuses an array whose numbers may be too large for the modulus, by their bound.
+    /// Refuses an array whose declared bound allows numbers that are too large for the modulus.
     ///
     /// # Errors
     /// [`CkksError::TooLarge`].
@@ -136,7 +136,7 @@ impl Ciphertext {
         self.key_id
     }
 
-    /// Which of the owner's secrets encrypts the array.
+    /// The owner's secret that encrypts the array.
     #[must_use]
     pub fn secret(&self) -> SecretName {
         self.secret
@@ -184,7 +184,7 @@ impl Ciphertext {
         &self.estimate
     }
 
-    /// The largest magnitude that the numbers may have, not counting their errors; `None` if unknown. It is
+    /// The largest magnitude that the numbers may have, without their errors; `None` if unknown. The bound is
     /// declared at encryption ([`EncryptOptions::bound`](crate::keys::EncryptOptions::bound)) or by
     /// [`Ciphertext::with_bound`], and computed for results. Operations whose result might exceed the modulus
     /// are refused.
@@ -218,15 +218,15 @@ impl Ciphertext {
         }
     }
 
-    /// [`Ciphertext::mask_rounding`] for a mask that is the same in all rows: where no lane is empty, the
-    /// mask has the period of one lane and most of its coefficients are zero.
+    /// [`Ciphertext::mask_rounding`] for a mask that is the same in all rows. If no lane is empty, the mask
+    /// has the period of one lane, so most of its coefficients are zero.
     pub(crate) fn column_mask_rounding(&self, number: f64, product_scale: f64) -> f64 {
         let repeated = if self.layout.rows.is_multiple_of(self.layout.lanes) { self.layout.lanes } else { 1 };
         self.mask_rounding(number, product_scale) / (repeated as f64).sqrt()
     }
 
-    /// The estimate of the entry-wise product. Where the padding of one factor is zero, the product has no
-    /// error of the other factor there.
+    /// The estimate of the entry-wise product. If the padding of one factor is zero, the product's padding
+    /// has no error from the other factor.
     pub(crate) fn product_estimate(&self, other: &Self) -> Estimate {
         let factor = |x: &Self, y: &Self| {
             if y.padding() == Padding::Zero { x.estimate.clone().cleared() } else { x.estimate.clone() }
@@ -234,15 +234,15 @@ impl Ciphertext {
         factor(self, other).multiply(factor(other, self))
     }
 
-    /// The same array with the estimate of a selection: each number is that of `x` (a fraction `share` of
-    /// them) or that of `y` at the same place, with its error.
+    /// The same array with the estimate of a selection: each number, with its error, is that of `x` (a
+    /// fraction `share` of them) or that of `y` at the same place.
     #[must_use]
     pub fn as_chosen_from(self, x: &Self, y: &Self, share: f64) -> Self {
         self.estimated(|own| own.chosen(&x.estimate, &y.estimate, share.clamp(0.0, 1.0)))
     }
 
-    /// The same array with another declared bound, or none: for numbers that are known to be smaller than the
-    /// computed bound.
+    /// The same array with another declared bound, or without a bound, for numbers that are known to be
+    /// smaller than the computed bound.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a bound that is not positive and finite; [`CkksError::TooLarge`]
@@ -261,9 +261,9 @@ impl Ciphertext {
         Ok(bounded)
     }
 
-    /// The same array with the estimate of a fresh encryption: numbers up to `bound` where it is declared, an
+    /// The same array with the estimate of a fresh encryption: numbers up to `bound`, if it is declared, an
     /// error of variance `variance` in each coefficient, and the rounding error of encoding. With `encoded`,
-    /// the array was encoded before, and all its encryptions have the same rounding error.
+    /// the array was encoded earlier, so all its encryptions have the same rounding error.
     pub(crate) fn freshly(self, bound: Option<f64>, variance: f64, encoded: bool) -> Self {
         let encoding = self.encoding_errors();
         let mask = self.bundles.first().and_then(Bundle::seed);
@@ -284,13 +284,13 @@ impl Ciphertext {
         (variance * self.layout.coefficients_of_number(self.params.degree()) as f64).sqrt() / self.scale
     }
 
-    /// The root mean square, typical and worst, of the encoding error of a slot or of an entry in
+    /// The typical and the worst root mean square of the encoding error of a slot or of an entry in
     /// coefficients.
     pub(crate) fn encoding_errors(&self) -> (f64, f64) {
         encoding_errors(self.layout.coefficients_of_number(self.params.degree()), self.scale)
     }
 
-    /// The same array with the estimate `f` of its estimate.
+    /// The same array with its estimate mapped by `f`.
     pub(crate) fn estimated(self, f: impl FnOnce(Estimate) -> Estimate) -> Self {
         Self { estimate: f(self.estimate.clone()), ..self }
     }
@@ -301,7 +301,7 @@ impl Ciphertext {
         Self { scale, estimate: self.estimate.clone().scale(ratio), ..self }
     }
 
-    /// Polynomials in each bundle: `k` of the mask, and one per body.
+    /// Polynomials in each bundle: `k` in the mask, and one per body.
     #[must_use]
     pub fn polys_per_bundle(&self) -> usize {
         self.params.rank() + self.layout.bodies
@@ -334,7 +334,7 @@ impl Ciphertext {
         )
     }
 
-    /// Where each number is stored.
+    /// The layout, which gives the place of each number.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -460,7 +460,7 @@ impl Ciphertext {
     }
 
     /// Each polynomial as a row of one period of its slots, padding included, for slot-wise operations that
-    /// ignore rows; [`Ciphertext::rearranged`] reverses it.
+    /// ignore rows. [`Ciphertext::rearranged`] restores the rows.
     pub(crate) fn polynomials_as_rows(&self) -> Self {
         let (rows, period) = (self.layout.polynomials(), self.layout.period());
         let layout =
@@ -477,9 +477,9 @@ impl Ciphertext {
         self.reshaped(&[columns])
     }
 
-    /// The same numbers in another shape with the same rows: a matrix of one row is a vector, and a vector of
-    /// one number a single number. In slots a vector is also a matrix of one column, whose rows share
-    /// polynomials.
+    /// The same numbers in another shape with the same rows: a matrix of one row becomes a vector, and a
+    /// vector of one number a single number. In slots a vector can also become a matrix of one column, whose
+    /// rows share polynomials.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for other rows.
@@ -557,7 +557,7 @@ impl Ciphertext {
         Err(CkksError::Unsuitable { operation, reason })
     }
 
-    /// Refuses arrays with several rows in a polynomial, and those with several slots for each number.
+    /// Refuses arrays with several rows in a polynomial, and arrays with several slots for each number.
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`], with the remedy.

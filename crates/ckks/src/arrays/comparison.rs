@@ -1,9 +1,9 @@
 //! Bitwise comparison of two arrays.
 //!
-//! Every processor computes the same bits, except in the last bits of products with prepared matrices. Two
-//! evaluators that take the same other steps on the same ciphertexts and keys therefore return the same
-//! array, and a difference proves that one of them did something else. So the owner or a second evaluator can
-//! verify a result by computing it again.
+//! Every processor computes the same bits, except the last bits of products with prepared matrices. Two
+//! evaluators that perform the same other operations on the same ciphertexts with the same keys therefore
+//! return the same array, and a difference proves that one of them computed something else. So the owner or a
+//! second evaluator can verify a result by computing it again.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::ciphertext::Ciphertext;
 use crate::error::CkksError;
 
-/// Number of polynomials that a report names; further ones are counted.
+/// Number of polynomials that a report names; further differing polynomials are only counted.
 const NAMED_POLYNOMIALS: usize = 4;
 
 /// The differences between two arrays; empty if they are the same to the last bit.
@@ -46,9 +46,9 @@ impl Ciphertext {
     /// Compares two arrays bit for bit: parameters, key, secret, shape, layout, level, scale, declared bound,
     /// stated error bound, and every residue.
     ///
-    /// Two honest evaluators that take the same steps on the same ciphertexts with the same keys get the same
-    /// result on any processor. Compute a result twice to verify it; share it
-    /// ([`crate::SecretKey::decrypt_to_share`]) only after that.
+    /// Two honest evaluators that perform the same operations on the same ciphertexts with the same keys get
+    /// the same result on any processor. Verify a result by computing it twice before it is shared
+    /// ([`crate::SecretKey::decrypt_to_share`]).
     ///
     /// Two machines make the same plans if they have the same version, the same [`crate::Runtime`] on
     /// processors and, with [`Switching::Tuned`](crate::Switching::Tuned), the same profile.
@@ -114,7 +114,7 @@ impl Ciphertext {
     }
 }
 
-/// The polynomials whose residues differ, in words.
+/// Descriptions of the polynomials whose residues differ.
 fn different_residues(left: &[Bundle<Eval>], right: &[Bundle<Eval>]) -> Vec<String> {
     let (mut words, mut further) = (Vec::new(), 0);
     for (index, (left, right)) in left.iter().zip(right).enumerate() {

@@ -1,5 +1,5 @@
 //! Estimates of an array: bounds on its numbers, their typical size, and their errors. Data and symbols have
-//! the same estimate, so that a dry run and the run agree.
+//! the same estimate, so that the prediction of a dry run equals that of the run.
 //!
 //! An error is a sum over independent *sources*: encryptions, switches, roundings. Each source has two
 //! coefficients, to which every operation is applied:
@@ -48,12 +48,12 @@ const MOST_SOURCES: usize = 32;
 /// Maximum number of remembered names of sources in the rest.
 const MOST_DROPPED: usize = 1024;
 
-/// A count of places above that of any array: stands for all places.
+/// A count of places above that of any array, which means all places.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;
 
 /// Rounding errors of public values may all have the signs of the numbers that they are multiplied by. A sum
-/// of `n` of their magnitudes is 0.8 n deviations on average, and a bound is 7.5 deviations or more, so a
-/// worst root mean square of `n / KNOWN_SUM` covers it.
+/// of `n` of their magnitudes is 0.8 n standard deviations on average, and an error bound is at least 7.5
+/// standard deviations, so a worst root mean square of `n / KNOWN_SUM` covers the sum.
 const KNOWN_SUM: f64 = 6.0;
 
 /// Origins of the rounding errors of factors, of encodings and of plain arrays.
@@ -76,7 +76,7 @@ const LEFT_FACTOR: u64 = 0x6c65_6674_6661_6301;
 /// Salt of the names of negated numbers.
 const NEGATIVE: u64 = 0x6e65_6761_7469_7665;
 
-/// Binary logarithm of the inverse of the probability with which any number of an array may exceed its error
+/// Negative binary logarithm of the probability with which some number of an array may exceed its error
 /// bound.
 const LOG2_FAILURE: f64 = 40.0;
 
@@ -101,16 +101,16 @@ pub struct Estimate {
     pub typical: f64,
     /// The mean of typical numbers.
     pub mean: f64,
-    /// A smaller bound on the numbers' mean magnitude along some axes, if known.
+    /// Bounds on the means of the numbers along some axes, if known.
     root: Option<Root>,
     /// For rows and columns: the typical square of a sum of the numbers' deviations from their mean, divided
     /// by the sum of the squares of the deviations.
     together: [f64; 2],
     /// The axes along which the numbers sum to zero; if both are set, only the sum along both is zero.
     centred: [bool; 2],
-    /// The numbers that these are sums of: along one axis, and, for a second entry, along both.
+    /// The numbers whose sums these are: along one axis (first entry), and along both axes (second entry).
     sums: Vec<Sums>,
-    /// The numbers as a function of the numbers of one array, if they are one.
+    /// The numbers as a function of the numbers of one array, if they are such a function.
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
@@ -118,15 +118,15 @@ pub struct Estimate {
     /// plain numbers keep it. `None` for plain numbers.
     masks: Option<u64>,
     sources: Vec<Source>,
-    /// The sum of all further sources, which may depend on any other source.
+    /// The sum of all further sources. It may depend on any other source.
     rest: Source,
     /// The name and the origin of each source in the rest, `None` if there are too many: the errors of a
     /// source that is added again add linearly.
     dropped: Option<Vec<[u64; 2]>>,
 }
 
-/// Bounds on the numbers along some axes, as fractions of their largest magnitude; [`Source::root`] is that
-/// of the errors.
+/// Bounds on means of the numbers along some axes, as fractions of their largest magnitude; [`Source::root`]
+/// is the corresponding bound for the errors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Root {
@@ -137,7 +137,7 @@ struct Root {
     square: f64,
 }
 
-/// The numbers of which an array has the sums.
+/// The numbers whose sums an array consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sums {
@@ -157,7 +157,7 @@ pub(crate) fn product(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
 
-/// A new, random name for the numbers of an array, different in a forked process, too.
+/// A random name for the numbers of an array, which also differs between forked processes.
 fn new_name() -> u64 {
     getrandom::u64().unwrap_or_else(|_| RandomState::new().build_hasher().finish())
 }
@@ -197,9 +197,9 @@ impl Estimate {
         Self::exact(magnitude).with_error(error)
     }
 
-    /// A fresh encryption of numbers up to a bound: `error` is the root mean square of the encryption error,
-    /// `encoding` those of the encoding error, typical and worst. The mask, unique to the encryption, names
-    /// the numbers.
+    /// A fresh encryption of numbers up to a bound. `error` is the root mean square of the encryption error;
+    /// `encoding` is the typical and the worst root mean square of the encoding error. The mask, which is
+    /// unique to the encryption, names the numbers.
     pub(crate) fn encrypted(
         magnitude: f64,
         error: f64,
@@ -225,21 +225,21 @@ impl Estimate {
         };
         let mut fresh = fresh;
         fresh.push(noise);
-        // An array that was encoded before has the same encoding error in every encryption. A name computed
-        // from its numbers would reveal them, so all such arrays share one origin.
+        // All encryptions of an encoded array have the same encoding error. A name computed from its numbers
+        // would reveal them, so all such arrays share one origin.
         let (name, (typical, worst), origin) =
             (mixed_name(name, ENCODING), encoding, encoded.then_some(StoredName(ENCODING)));
         fresh.push(Source { name, typical, worst, signed: false, origin, ..Source::NONE });
         fresh
     }
 
-    /// Forgets the function of numbers if these may be complex.
+    /// Forgets the function of the numbers if they may be complex.
     pub(crate) fn of_complex(self, complex: bool) -> Self {
         if complex { self.forgotten() } else { self }
     }
 
-    /// Plain numbers with name `name` ([`name_of`]), largest magnitude, root mean square and mean. With
-    /// `one_number`, all entries are the same number.
+    /// Plain numbers with the name `name` ([`name_of`]) and the given largest magnitude, root mean square and
+    /// mean. With `one_number`, all entries are equal.
     pub(crate) fn plain(name: u64, (magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
         // The computed mean has rounding errors.
         let real = mean.abs() >= magnitude * (1.0 - 1e-9);
@@ -252,7 +252,7 @@ impl Estimate {
         Self::plain(name_of([value.re, value.im]), (value.norm(), value.norm(), value.re), true)
     }
 
-    /// The same errors of numbers up to another bound.
+    /// The same numbers and errors with another bound on the numbers.
     #[must_use]
     pub fn within(self, magnitude: f64) -> Self {
         let typical = if self.typical.is_finite() && self.typical > 0.0 {
@@ -260,7 +260,7 @@ impl Estimate {
         } else {
             EVEN * magnitude
         };
-        // Numbers are taken as spread evenly up to a new bound, unless their function is known.
+        // Numbers with a new bound are assumed to be spread evenly up to it, unless their function is known.
         let spread = if typical == self.typical && magnitude <= self.magnitude { self.spread } else { None };
         let within = Self {
             magnitude,
@@ -272,12 +272,12 @@ impl Estimate {
         if spread.is_some() { within } else { within.forgotten() }
     }
 
-    /// Forgets that the numbers are a function of the numbers of one array.
+    /// Forgets the function of the numbers.
     pub(crate) fn forgotten(self) -> Self {
         Self { spread: None, sums: Vec::new(), ..self }.map_sources(Source::without_factors)
     }
 
-    /// `f` of both numbers as functions of the numbers of one array; `None` if they are not.
+    /// `f` of both numbers, which are functions of the numbers of one array; `None` if they are not.
     fn spread_with(&self, other: &Self, f: impl Fn(Function, Function) -> Function) -> Option<Spread> {
         if self.spread.is_none() && other.spread.is_none() && self.name != other.name {
             return None;
@@ -292,17 +292,17 @@ impl Estimate {
         Self { typical, mean, spread: Some(spread), ..self }
     }
 
-    /// If `mean` is the mean of these numbers: the number of terms along each axis.
+    /// The number of terms along each axis if `mean` is the mean of these numbers; otherwise `None`.
     fn counts_of_mean(&self, mean: &Self) -> Option<[f64; 2]> {
         let own = self.known_spread()?;
         let of_these = |sums: &&Sums| own.is_near(sums.numbers.times(sums.counts[0] * sums.counts[1]));
         mean.sums.iter().find(of_these).map(|sums| sums.counts)
     }
 
-    /// The estimate of `x - mean`, computed from that of the difference; `mean` is the mean of `counts`
-    /// numbers of `x` along each axis. The differences have a root mean square of at most the bound of `x`.
-    /// They sum to zero, so an error that is the same in all of them is multiplied by zero in a sum of
-    /// products.
+    /// The estimate of `x - mean`, where `mean` is the mean of `counts` numbers of `x` along each axis, from
+    /// the estimate of this difference as one of unrelated numbers. The differences have a root mean square
+    /// of at most the bound of `x`. They sum to zero, so an error that is equal in all of them is multiplied
+    /// by zero in a sum of products.
     fn less_mean(self, x: &Self, counts: [f64; 2]) -> Self {
         let along = counts.map(|count| count > 1.0);
         let share = if x.magnitude < self.magnitude { x.magnitude / self.magnitude } else { 1.0 };
@@ -358,8 +358,8 @@ impl Estimate {
         Self { magnitude, typical, mean: of_both(x.mean, y.mean), ..own }
     }
 
-    /// Forgets that numbers or errors sum to zero along this axis (along both, if `None`), for steps that
-    /// drop numbers or multiply them by different factors.
+    /// Forgets that numbers or errors sum to zero along this axis (along both, if `None`), for operations
+    /// that drop numbers or multiply them by different factors.
     fn without_cancelling(self, along: Option<Along>) -> Self {
         let least = |together: [f64; 2]| {
             [Along::Rows, Along::Columns].map(|axis| {
@@ -378,7 +378,7 @@ impl Estimate {
         })
     }
 
-    /// Forgets the bounds along axes.
+    /// Forgets the bounds on means along axes.
     fn without_root(self) -> Self {
         if self.root.is_none() {
             self
@@ -392,7 +392,7 @@ impl Estimate {
         if magnitude < self.magnitude { self.within(magnitude) } else { self }
     }
 
-    /// Zeros without an error: an operation on them gives the noise of the operation alone.
+    /// Zeros without errors. An operation on these zeros gives the operation's own noise.
     pub(crate) fn without_numbers(self) -> Self {
         let rest = if self.has_errors() { Source::NONE } else { self.rest };
         Self {
@@ -414,14 +414,14 @@ impl Estimate {
         Self { sources: Vec::new(), rest: Source::NONE, dropped: Some(Vec::new()), ..self }
     }
 
-    /// The noise of steps on two arrays whose slots have independent errors.
+    /// The noise of operations on two arrays whose slots have independent errors.
     pub(crate) fn beside(self, other: Self) -> Self {
         let (own, foreign) = (self.slot_errors(), other.slot_errors());
         self.without_numbers().with_errors(own.0.hypot(foreign.0), own.1.hypot(foreign.1))
     }
 
-    /// Adds the noise `steps` to these numbers; it may be the same in `period` neighbouring slots and may
-    /// repeat after them.
+    /// Adds the noise of `steps` to these numbers. The noise may be equal in `period` neighbouring slots and
+    /// may repeat after them.
     pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
         let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, period as f64]);
@@ -441,11 +441,11 @@ impl Estimate {
     }
 
     /// [`Estimate::with_noise_of`] for sums of `places` numbers or lanes by rotations by `places / 2`,
-    /// `places / 4`, .., 1, where the slots have `all` places. The later rotations add the noise of the
-    /// rotation by `step` to itself, at `step` neighbouring places. Its mean over all places is the same
-    /// everywhere and has `step^2 / all` of its square; it is equal to the last bit if a place is one slot
-    /// (`exact`). The remainder is most correlated with numbers that sum to zero if these are a wave of one
-    /// period, and it is not in the mean of a number that repeats.
+    /// `places / 4`, .., 1, in slots with `all` places. The noise of the rotation by `step` is added to
+    /// itself, by the later rotations, at `step` neighbouring places. The mean of this noise over all places
+    /// is the same everywhere and has `step^2 / all` of its square; it is equal to the last bit if a place is
+    /// one slot (`exact`). The rest of the noise is most correlated with numbers that form a wave of one
+    /// period, among all numbers that sum to zero, and it vanishes in the mean of a number that repeats.
     pub(crate) fn with_noise_of_halves(
         mut self,
         steps: Self,
@@ -476,9 +476,9 @@ impl Estimate {
         self
     }
 
-    /// The errors in `slots` slots, where each number is in `copies` neighbouring slots. Sums by rotations of
-    /// numbers whose slots repeat are the same in all slots. The errors of the slots are not: only their
-    /// means over the repetitions are the same.
+    /// The errors in `slots` slots, with each number in `copies` neighbouring slots. Sums by rotations of
+    /// numbers whose slots repeat are equal in all slots, but their errors are not: only the means of the
+    /// errors over the repetitions are equal.
     pub(crate) fn in_slots(self, slots: usize, copies: usize) -> Self {
         self.map_sources(|source| match source.period < slots as f64 {
             false if copies == 1 => Source { period: EVERYWHERE, ..source },
@@ -487,7 +487,7 @@ impl Estimate {
         })
     }
 
-    /// The numbers as the one sum of `count` numbers of each row, in slots with period `period`.
+    /// The numbers as the only sum of `count` numbers in each row, in slots with period `period`.
     pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
         self.forgotten().map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
@@ -516,7 +516,7 @@ impl Estimate {
     }
 
     /// The same numbers at other places along an axis (both, if `None`), where they are combined with other
-    /// numbers. Sources that are equal in all places keep their names.
+    /// numbers. Sources that are equal in all places keep their names, because moving them changes nothing.
     fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
         (self.spread, self.sums) = (self.spread.map(|spread| spread.elsewhere(salt)), Vec::new());
         let same = |source: &Source| {
@@ -528,7 +528,7 @@ impl Estimate {
             .named(salt)
     }
 
-    /// The numbers of the left factor of a product of matrices: they are multiplied with the right factor's
+    /// The numbers of the left factor of a matrix product: they are multiplied with the right factor's
     /// numbers at other places, and the products along columns are added.
     pub(crate) fn into_left_factor(self) -> Self {
         self.elsewhere(None, LEFT_FACTOR)
@@ -539,12 +539,12 @@ impl Estimate {
         self.map_sources(|source| Source { mixed: [true; 2], ..source })
     }
 
-    /// Marks places without a number as multiplied by zero.
+    /// Marks the errors in places without a number as multiplied by zero.
     pub(crate) fn cleared(self) -> Self {
         self.map_sources(|source| Source { cleared: true, ..source })
     }
 
-    /// Slots that repeated with a longer period now repeat with `period`, as copies.
+    /// Slots that repeated with a longer period now repeat with `period`, filled with copies.
     pub(crate) fn copied(self, period: usize) -> Self {
         self.map_sources(|source| source.repeating(period as f64))
     }
@@ -554,7 +554,7 @@ impl Estimate {
         self.forgotten().map_sources(Source::unsigned).named(5)
     }
 
-    /// Whether the errors are known.
+    /// Whether the errors are known (finite).
     pub(crate) fn has_errors(&self) -> bool {
         self.rest.worst.is_finite()
     }
@@ -605,7 +605,7 @@ impl Estimate {
             self.sources.push(source);
             return;
         }
-        // The smallest source, typically and at worst, is added to the rest.
+        // The source that is smallest, by its typical and worst sizes, is added to the rest.
         let largest = |of: fn(&Source) -> f64| self.sources.iter().map(of).fold(of(&source), f64::max);
         let (typical, worst) = (largest(|own| own.typical.abs()), largest(|own| own.worst.abs()));
         let size = |own: &Source| (own.typical.abs() / typical).max(own.worst.abs() / worst);
@@ -636,7 +636,7 @@ impl Estimate {
         }
     }
 
-    /// The numbers with the name that an operation with salt `salt` gives.
+    /// The numbers under the name that results from an operation with salt `salt`.
     fn named(self, salt: u64) -> Self {
         Self {
             name: mixed_name(self.name, salt),
@@ -645,7 +645,7 @@ impl Estimate {
         }
     }
 
-    /// The name of the noise of a step on the array.
+    /// The name from which the names of the noise of operations on the array follow.
     fn name_of_noise(&self) -> u64 {
         self.masks.unwrap_or(self.name)
     }
@@ -657,18 +657,18 @@ impl Estimate {
         self.with_errors(error, error)
     }
 
-    /// [`Estimate::with_error`] for an error that depends on the numbers: typical and worst.
+    /// [`Estimate::with_error`] for an error that depends on the numbers: typical and worst size.
     pub(crate) fn with_errors(self, typical: f64, worst: f64) -> Self {
         self.with_own(Tails::Convolution, typical, worst)
     }
 
-    /// [`Estimate::with_errors`] for the rounding of public values, which has no factor of a key. Equal
-    /// arrays have equal rounding errors, and the numbers that these are multiplied by may have their signs.
+    /// [`Estimate::with_errors`] for the rounding of public values, which contains no key. Equal arrays have
+    /// equal rounding errors, and the numbers by which these are multiplied may have the same signs.
     pub(crate) fn with_rounding(self, typical: f64, worst: f64) -> Self {
         self.with_rounding_alike([1.0; 2], typical, worst)
     }
 
-    /// [`Estimate::with_rounding`] where `alike` rows, and numbers of a row, have the same error.
+    /// [`Estimate::with_rounding`] for an error that `alike` neighbouring rows, or numbers of a row, share.
     pub(crate) fn with_rounding_alike(mut self, alike: [f64; 2], typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name, worst.to_bits());
         let source = Source { name, typical, worst, alike, together: alike, ..Source::NONE };
@@ -734,7 +734,7 @@ impl Estimate {
         self.sources.iter().fold(self.rest.tails, |tails, source| tails.max(source.tails))
     }
 
-    /// [`Estimate::with_error`] for numbers that are multiplied by `1 +- error`.
+    /// [`Estimate::with_error`] for numbers multiplied by a factor between `1 - error` and `1 + error`.
     pub(crate) fn inexact(self, error: f64) -> Self {
         let (typical, worst) = (product(error, self.typical), product(error, self.magnitude));
         self.with_errors_of_factors([true; 2], typical, worst)
@@ -783,7 +783,7 @@ impl Estimate {
         self
     }
 
-    /// The numbers as a function of the numbers of one array; if no function is known, of themselves.
+    /// The numbers as a function of one array's numbers; of themselves if no function is known.
     fn known_spread(&self) -> Option<Spread> {
         self.spread.or_else(|| Spread::typical(self.name, (self.magnitude, self.typical, self.mean)))
     }
@@ -793,8 +793,8 @@ impl Estimate {
         self.known_spread().map_or([0.0; 16], |spread| spread.numbers.values())
     }
 
-    /// Adds an error of numbers, in an array with this layout, that is a function of the numbers: `at` are
-    /// its values for [`Estimate::typical_numbers`], `largest` its largest magnitude.
+    /// Adds an error, in an array with this layout, that is a function of the numbers. `at` are the
+    /// function's values for [`Estimate::typical_numbers`], `largest` is its largest magnitude.
     pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
         let to_slot = share(EVERYWHERE, layout).recip();
         let by = Function::of_values(at.map(|error| error * to_slot));
@@ -991,7 +991,7 @@ impl Estimate {
         let both = |x: u64, y: u64| mixed_name(x.min(y), x.max(y));
         result.name = both(self.name, other.name);
         result.masks = self.masks.or(other.masks).map(|_| both(self.name_of_noise(), other.name_of_noise()));
-        // The product of the errors, with the larger one at its bound.
+        // Adds the product of both errors; at worst one of them is at its bound.
         result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
 
@@ -1011,7 +1011,7 @@ impl Estimate {
             let scaled = source.times(factor, factor);
             match (source.signed, spread) {
                 (true, _) => scaled,
-                // A positive factor keeps an error that is the same for all numbers.
+                // A positive factor does not need a function for an error that is the same for all numbers.
                 (false, Some(_)) if factor < 0.0 || source.factors.is_some() => Source {
                     factors: Some(source.factors().times(Function::constant(factor))),
                     ..scaled.unsigned()
@@ -1055,7 +1055,7 @@ impl Estimate {
             * numbers
             * self.together[axis].min(numbers);
         let without = |axes: [bool; 2]| [0, 1].map(|other| axes[other] && other != axis);
-        // The sum along the last of the axes of the bounds uses up the bounds.
+        // A sum along the last axis of the bounds turns them into a bound on the sum.
         let ends = self.root.is_some_and(|root| root.axes[axis] && without(root.axes) == [false; 2]);
         let magnitude =
             product(self.magnitude, numbers * self.root.filter(|_| ends).map_or(1.0, |root| root.mean));
@@ -1123,7 +1123,7 @@ impl Estimate {
                 // Sources that grow differently at worst do not cancel in sums.
                 .derived(mixed_name(mixed_name(axis as u64, count as u64), worst.to_bits()))
         });
-        // The rest may depend on anything.
+        // The rest may depend on all other sources, so it adds linearly.
         let rest = Source { worst: all, equal: [false; 2], ..summed.rest };
         let mut together = summed.together;
         together[axis] = 1.0;
@@ -1147,7 +1147,7 @@ impl Estimate {
             // original ones.
             let entangled = source.entangled || source.mixed[columns];
             let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
-            // Errors that may be the same in several places become another source of the same origin.
+            // Errors that may be equal in several places become another source with the same origin.
             if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.rotated(turn) }
         });
         rotated.centred = [false; 2];
@@ -1156,7 +1156,7 @@ impl Estimate {
         rotated
     }
 
-    /// The selected rows; each occurs at most `times` times.
+    /// The selected rows, each of which occurs at most `times` times.
     pub(crate) fn selected(self, rows: &[usize], times: usize) -> Self {
         let salt = rows.iter().fold(17, |salt, &row| mixed_name(salt, row as u64));
         self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times).named(salt)
@@ -1183,8 +1183,8 @@ impl Estimate {
         })
     }
 
-    /// The only number of each row, which is in all slots of its polynomial, as all numbers of `chunks`
-    /// polynomials. An error that repeats with a period is the same in that many numbers.
+    /// The only number of each row, which fills its polynomial, repeated as all numbers of `chunks`
+    /// polynomials. An error with a period is equal in as many numbers as the period has slots.
     pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
         let everywhere = self.map_sources(|source| {
             let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
@@ -1194,8 +1194,8 @@ impl Estimate {
         Self { together, ..everywhere.repeated(Along::Columns, chunks) }
     }
 
-    /// The only row repeated `rows` times. Polynomials are copied with their errors; the slots of different
-    /// lanes have different errors, except errors that are the same in all slots.
+    /// The only row repeated `rows` times. Polynomials are copied with their errors; slots of different lanes
+    /// have different errors, except errors that are equal in all slots.
     pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
         let repeated = self.repeated(Along::Rows, rows);
         if rows == 1 {
@@ -1205,9 +1205,9 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// Adds the errors that remain where a mask cleared `places` places and these are added to others: the
-    /// numbers there times the mask's rounding error, of root mean square `rounding` in a slot. The rounding
-    /// error of a mask is deterministic: at worst the numbers have its signs.
+    /// Adds the errors that remain in `places` places that a mask cleared and that are then added to others:
+    /// the numbers in these places times the mask's rounding error, of root mean square `rounding` in a slot.
+    /// The mask's rounding error is deterministic, so at worst the numbers have its signs.
     pub(crate) fn with_cleared(self, numbers: &Self, places: usize, rounding: f64) -> Self {
         let count = places as f64;
         self.with_rounding_of_mask(
@@ -1256,7 +1256,7 @@ impl Estimate {
             magnitude
         };
         own.mean = norms.mean_of(mean).clamp(-own.typical, own.typical);
-        // In a map of rows, each weight is a factor of all numbers of a row.
+        // In a map of rows, each weight multiplies all numbers of a row.
         let (typical, worst) = (product(typical, rounding.0), product(worst, rounding.1));
         if along == Along::Rows {
             own.with_errors_of_factors([false, true], typical, worst)
@@ -1336,7 +1336,7 @@ impl Estimate {
         own
     }
 
-    /// All errors times `factor`, for moves that change the error of a slot only.
+    /// All errors multiplied by `factor`, for moves that only change the error of a slot.
     pub(crate) fn errors_times(self, factor: f64) -> Self {
         self.map_sources(|source| source.times(factor, factor))
     }
@@ -1402,7 +1402,7 @@ impl Estimate {
         ((typical / unit).max(own.0), (worst / unit).max(own.1))
     }
 
-    /// Numbers up to a bound with unknown errors.
+    /// Numbers with a known bound and unknown errors.
     pub(crate) fn bounded(magnitude: f64) -> Self {
         Self { magnitude, typical: EVEN * magnitude, ..Self::unknown() }
     }
@@ -1411,7 +1411,7 @@ impl Estimate {
     /// depend on each other and added an error of numbers of these root mean squares, typical and worst.
     pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
         let unit = share(1.0, to);
-        // If numbers stay in their slots, the errors that repeat with them do, too.
+        // If numbers stay in their slots, errors that repeat with the numbers still do.
         let stays = from.encoding == to.encoding && from.period() == to.period();
         let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
             let (kept, period) =
@@ -1450,7 +1450,7 @@ impl Estimate {
     #[must_use]
     pub fn encrypted_error_bound(&self, layout: &Layout) -> f64 {
         let parts = if layout.complex { 2.0 } else { 1.0 };
-        // Normal and heavy-tailed errors: either part may exceed its bound.
+        // Both the normal and the heavy-tailed part of an error may exceed their bounds, hence the factor 2.
         let count = 2.0 * parts * layout.rows as f64 * layout.columns as f64;
         let worst = |heavy: bool| {
             self.worst(
@@ -1478,15 +1478,15 @@ fn share(period: f64, layout: &Layout) -> f64 {
     (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
 }
 
-/// The number of deviations that any of `count` errors exceeds with a probability of at most 2^-40: `sqrt(2
-/// ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
+/// The number of standard deviations that any of `count` errors exceeds with a probability of at most 2^-40:
+/// `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
 fn deviations(count: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
 }
 
-/// [`deviations`] for products of two independent normal errors, where many products may share a factor. If
-/// one factor is a slot of a random polynomial (complex and normal), the real part of the product is
-/// Laplacian: it exceeds `d` deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products have
+/// [`deviations`] for products of two independent normal errors, of which many may share a factor. If one
+/// factor is a slot of a random polynomial (complex and normal), the real part of the product is Laplacian:
+/// it exceeds `d` standard deviations with a probability of `exp(-sqrt(2) d)`. Sums of such products have
 /// lighter tails at that distance: the variance of a sum is a mean of exponential variables, which is below
 /// one of them in convex order, and the probability is a convex function of the variance.
 fn product_deviations(count: f64) -> f64 {

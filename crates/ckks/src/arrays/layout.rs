@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CkksError;
 
-/// Maximum number of bodies under one mask; secrets and keys grow with their number.
+/// Maximum number of bodies under one mask; the sizes of secrets and keys grow with this number.
 pub const MOST_BODIES: usize = 4096;
 
 /// Maximum of `W`: the largest degree of a polynomial.
@@ -44,8 +44,8 @@ pub enum Encoding {
     /// In the slots of the canonical embedding: products are element-wise; n/2 complex numbers per
     /// polynomial.
     Slots,
-    /// In the coefficients: n real or n/2 complex numbers per polynomial; for sums, and for products with
-    /// numbers and plain matrices.
+    /// In the coefficients: n real or n/2 complex numbers per polynomial. Sums, and products with numbers and
+    /// plain matrices, are possible.
     Coefficients,
 }
 
@@ -60,7 +60,7 @@ impl Encoding {
     }
 }
 
-/// Which axis of the array runs over the bodies that share a mask.
+/// The axis of the array along which consecutive parts are bodies that share a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BodyAxis {
@@ -68,8 +68,8 @@ pub enum BodyAxis {
     /// combinations of rows keep the mask shared. The only choice for one body.
     #[default]
     Chunks,
-    /// Consecutive rows are bodies: an operation within rows serves several rows at once. Rows of one bundle
-    /// cannot be combined with each other.
+    /// Consecutive rows are bodies, so that one operation within rows processes several rows at once. Rows of
+    /// one bundle cannot be combined with each other.
     Rows,
 }
 
@@ -80,18 +80,18 @@ pub enum Order {
     /// Number `t` is at place `t`.
     #[default]
     Natural,
-    /// Number `t` is at the place `brv(t)`, the order that a slots-to-coefficients transform leaves.
+    /// Number `t` is at the place `brv(t)`, which is the order after a slots-to-coefficients transform.
     BitReversed,
 }
 
-/// The content of the padding, the places without an entry. Bodies without entries always hold zero.
+/// The content of the padding, the places without an entry. Bodies without entries are always zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Padding {
     /// Zero, up to noise.
     #[default]
     Zero,
-    /// Unspecified numbers, which sums over all slots would include.
+    /// Unspecified numbers, which would enter sums over all slots.
     Dirty,
 }
 
@@ -123,17 +123,17 @@ pub struct Layout {
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub components: usize,
     /// Consecutive rows that share a polynomial, a power of two: in coefficients at most the stride, in slots
-    /// at most what the slots have room for. The last polynomial may have fewer.
+    /// at most as many as fit into the slots. The last polynomial may have fewer rows.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub lanes: usize,
-    /// Neighbouring slots that each hold the same number, a power of two, as for sums of rows that share a
+    /// Neighbouring slots that hold the same number, a power of two, as in sums of rows that share a
     /// polynomial; 1 in coefficients.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub copies: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub bodies: usize,
-    /// The axis that runs over the bodies.
+    /// The axis that the bodies index.
     #[serde(default, skip_serializing_if = "is_default")]
     pub axis: BodyAxis,
     /// The order of a chunk's numbers.
@@ -187,7 +187,7 @@ impl Layout {
         layout.with_native_capacity()
     }
 
-    /// The same array with complex numbers, in coefficients as pairs.
+    /// The same array with complex numbers, which are pairs in coefficients.
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] for pairs of coefficients at degree 1.
@@ -242,8 +242,8 @@ impl Layout {
     /// The same array with each number in `copies` neighbouring slots.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `copies` is a power of two that the slots of a polynomial have room
-    /// for; in coefficients it must be 1.
+    /// [`CkksError::OutOfRange`] unless `copies` is a power of two and the copies fit into the slots of a
+    /// polynomial; in coefficients it must be 1.
     pub fn with_copies(self, copies: usize) -> Result<Self, CkksError> {
         let most = if self.encoding == Encoding::Slots {
             self.most_capacity() / (self.capacity * self.lanes)
@@ -264,17 +264,17 @@ impl Layout {
         Ok(Self { copies, ..self })
     }
 
-    /// The content of a polynomial, for messages.
+    /// Describes the content of a polynomial for messages.
     fn numbers(&self) -> String {
         format!("{} in {}", counted(self.capacity * self.lanes, "number"), self.encoding.name())
     }
 
-    /// The same array with `lanes` consecutive rows in each polynomial, or the maximum if `None`. Each row
-    /// has a capacity of its length rounded up to a power of two.
+    /// The same array with `lanes` consecutive rows in each polynomial, or the maximum if `None`. The
+    /// capacity of each row is its length rounded up to a power of two.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless `lanes` is a power of two that polynomials have room for; more than
-    /// one only in slots or in real coefficients.
+    /// [`CkksError::OutOfRange`] unless `lanes` is a power of two and the lanes fit into a polynomial;
+    /// several lanes are only possible in slots and in real coefficients.
     pub fn with_lanes(self, lanes: Option<usize>) -> Result<Self, CkksError> {
         let packed = Self { capacity: self.columns.next_power_of_two().min(self.most_capacity()), ..self };
         let packed = Self { chunks: self.columns.div_ceil(packed.capacity), ..packed };
@@ -283,8 +283,8 @@ impl Layout {
             Encoding::Coefficients if !self.has_pairs() && self.components == 1 => packed.stride(),
             Encoding::Coefficients => 1,
         };
-        // In slots, lanes beyond the last row would only increase the period of the slots; in coefficients
-        // they are free.
+        // In slots, lanes beyond the last row would only lengthen the period of the slots; in coefficients
+        // they cost nothing.
         let filled =
             if self.encoding == Encoding::Slots { most.min(self.rows.next_power_of_two()) } else { most };
         let lanes = lanes.unwrap_or(filled);
@@ -303,8 +303,8 @@ impl Layout {
         Ok(if lanes == 1 { self } else { Self { lanes, ..packed } })
     }
 
-    /// Whether a polynomial has room for the lanes: each row is one chunk, in slots or in real coefficients
-    /// that are far enough apart. The capacity may be less than the room, after a selection of columns.
+    /// Whether the lanes fit into a polynomial: each row is one chunk, in slots or in real coefficients that
+    /// are far enough apart. After a selection of columns the capacity may be smaller than a lane's space.
     fn has_room_for_lanes(&self) -> bool {
         if self.encoding == Encoding::Slots {
             return self.chunks == 1
@@ -319,7 +319,7 @@ impl Layout {
     }
 
     /// The same array with `bodies` bodies under each mask: consecutive rows (polynomials of rows, with
-    /// lanes), or consecutive chunks of a row. By default chunks where a row has several, otherwise rows.
+    /// lanes), or consecutive chunks of a row. By default chunks if a row has several chunks, otherwise rows.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
@@ -337,7 +337,7 @@ impl Layout {
         Ok(Self { bodies, axis, ..self })
     }
 
-    /// The same array with a chunk's numbers in another order.
+    /// The same array with each chunk's numbers in another order.
     #[must_use]
     pub fn with_order(self, order: Order) -> Self {
         Self { order, ..self }
@@ -349,7 +349,7 @@ impl Layout {
         Self { padding: if self.has_padding() { padding } else { Padding::Zero }, ..self }
     }
 
-    /// The layout of an array of shape `shape` with the same encoding, kind of numbers, degree, bodies and
+    /// The layout of an array of shape `shape` with the same encoding, type of numbers, degree, bodies and
     /// order; capacity and chunks follow from `shape`.
     pub fn of_shape(self, shape: &[usize]) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
@@ -357,7 +357,7 @@ impl Layout {
     }
 
     /// The layout of a vector at the places of a matrix of one column, or the reverse: the rows of a column
-    /// that share a polynomial are the numbers of a vector's chunk. `None` for other shapes and layouts.
+    /// that share a polynomial are the numbers of a chunk of the vector. `None` for other shapes and layouts.
     pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
         let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
         let transposed = match *shape {
@@ -388,12 +388,12 @@ impl Layout {
         self.degree * self.components
     }
 
-    /// Maximum number of numbers in a polynomial of degree `W`.
+    /// Maximum count of numbers in a polynomial of degree `W`.
     fn most_capacity(&self) -> usize {
         self.whole_degree() >> u32::from(self.has_pairs())
     }
 
-    /// Whether each number takes two coefficients of room: in slots, and in complex pairs.
+    /// Whether each number takes two coefficients, as in slots and in complex pairs.
     fn has_pairs(&self) -> bool {
         self.encoding == Encoding::Slots || self.complex || self.paired
     }
@@ -412,7 +412,7 @@ impl Layout {
 
     /// Number of coefficients, in polynomials of degree `degree`, whose errors sum to the error of one
     /// number: all for a slot, which is a sum of all coefficients times roots of unity; two for a complex
-    /// pair; else one.
+    /// pair; otherwise one.
     pub(crate) fn coefficients_of_number(&self, degree: usize) -> usize {
         match (self.encoding, self.complex) {
             (Encoding::Slots, _) => degree,
@@ -434,7 +434,7 @@ impl Layout {
         self.columns < self.chunks * self.capacity || between || !self.rows.is_multiple_of(self.lanes)
     }
 
-    /// Whether every polynomial holds one row or a part of one, and each number once.
+    /// Whether no polynomial has several rows and no number has copies.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.lanes == 1 && self.copies == 1
@@ -469,8 +469,8 @@ impl Layout {
             };
         }
         let layout = Self { degree, components: self.components * gap / self.stride().min(gap), ..self };
-        // LWE samples of real numbers do not depend on the polynomial that they were split from, so each
-        // becomes a chunk of one number.
+        // An LWE sample of a real number does not depend on the polynomial from which it was split, so each
+        // sample becomes a chunk of one number.
         let samples = layout.is_of_samples() && layout.stride() == 1;
         let layout = if samples {
             Self { components: 1, capacity: 1, chunks: self.columns, ..layout }
@@ -510,7 +510,7 @@ impl Layout {
         Err(CkksError::Unsuitable { operation: "packing of rows", reason })
     }
 
-    /// Regards LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts
+    /// The same LWE samples of real numbers as the coefficients of polynomials of degree `gap`; other layouts
     /// are unchanged.
     #[must_use]
     pub fn as_samples_of(self, gap: usize) -> Self {

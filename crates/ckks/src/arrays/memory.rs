@@ -61,7 +61,7 @@ impl Drop for Footprint {
     }
 }
 
-/// Refuses an operation before it starts if it takes more memory than is free. Refuses nothing where the
+/// Refuses an operation before it starts if it takes more memory than is free. Accepts every operation if the
 /// operating system does not report the free memory.
 ///
 /// # Errors

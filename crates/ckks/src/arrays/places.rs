@@ -1,7 +1,7 @@
-//! Places: which bundle, body and slot or coefficient an entry of an array has, by its [`Layout`].
+//! Places: the bundle, body and slot or coefficient of each entry of an array, computed from its [`Layout`].
 //!
 //! The polynomials that hold entries are numbered by rows, chunks and components. Assigning polynomials to
-//! masks is a second step, so that two layouts which differ only in the masks have the same polynomials.
+//! masks is a second step, so that two layouts that differ only in their masks have the same polynomials.
 
 use super::layout::{BodyAxis, Encoding, Layout, Order};
 use crate::error::CkksError;
@@ -17,7 +17,7 @@ pub struct Place {
     pub index: usize,
 }
 
-/// The part of a number that a coefficient holds, where complex numbers are pairs of coefficients.
+/// The part of a number that a coefficient holds, because complex numbers are pairs of coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// The real part; in slots and in arrays of real numbers, the number itself.
@@ -49,27 +49,27 @@ impl Layout {
         self.capacity.min(self.columns.saturating_sub(chunk * self.capacity))
     }
 
-    /// Groups of rows that share polynomials; a group is one row where a polynomial holds only one.
+    /// Number of groups of rows that share polynomials; without lanes each row is a group.
     #[must_use]
     pub fn row_groups(&self) -> usize {
         self.rows.div_ceil(self.lanes)
     }
 
-    /// Rows of bundles: groups of rows, divided by the number of bodies where bodies hold different rows.
+    /// Lines of bundles: groups of rows, divided by the number of bodies if bodies hold different rows.
     #[must_use]
     pub fn lines(&self) -> usize {
         if self.axis == BodyAxis::Rows { self.row_groups().div_ceil(self.bodies) } else { self.row_groups() }
     }
 
-    /// Bundles of a line, not counting components: chunks, divided by the number of bodies where bodies hold
+    /// Bundles of a line, not counting components: chunks, divided by the number of bodies if bodies hold
     /// different chunks.
     #[must_use]
     pub fn groups(&self) -> usize {
         if self.axis == BodyAxis::Chunks { self.chunks.div_ceil(self.bodies) } else { self.chunks }
     }
 
-    /// Components that are stored for group `group`: for single real numbers in natural order, those that
-    /// hold an entry; otherwise all.
+    /// Number of components that are stored for group `group`: for unpaired real numbers in natural order
+    /// only the components that hold an entry, otherwise all.
     #[must_use]
     pub fn stored_components(&self, group: usize) -> usize {
         let first = if self.axis == BodyAxis::Chunks { group * self.bodies } else { group };
@@ -97,7 +97,7 @@ impl Layout {
         line * self.bundles_per_line() + group * self.components + component
     }
 
-    /// Polynomials that hold entries, of all bodies.
+    /// Number of polynomials that hold entries, over all bodies.
     #[must_use]
     pub fn polynomials(&self) -> usize {
         self.row_groups() * self.polynomials_per_row()
@@ -137,7 +137,7 @@ impl Layout {
         }
     }
 
-    /// Row, chunk and component of polynomial `polynomial`; the first row where several share it.
+    /// Row, chunk and component of polynomial `polynomial`; of several rows the first one.
     #[must_use]
     pub fn polynomial(&self, polynomial: usize) -> (usize, usize, usize) {
         let (group, chunk, component) = self.group_of(polynomial);
@@ -182,10 +182,10 @@ impl Layout {
         place * self.stride()
     }
 
-    /// The place of the entry in `row` and `column`; for a complex number in coefficients, of its real part.
+    /// The place of the entry in `row` and `column`; in coefficients, the place of its real part.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] where the array has no such entry.
+    /// [`CkksError::OutOfRange`] if the array has no such entry.
     pub fn place(&self, row: usize, column: usize) -> Result<Place, CkksError> {
         self.check_entry(row, column)?;
         Ok(self.seat_of(row, column, self.position(column % self.capacity)))
@@ -198,7 +198,7 @@ impl Layout {
         Ok(half.map(|half| self.seat_of(row, column, self.position(column % self.capacity) + half)))
     }
 
-    /// `W/2`, the distance from a real to its imaginary part, where complex numbers are pairs of
+    /// `W/2`, the distance from a real part to its imaginary part, if complex numbers are pairs of
     /// coefficients.
     #[must_use]
     pub fn imaginary_offset(&self) -> Option<usize> {

@@ -22,7 +22,7 @@ impl HeldKey {
 }
 
 impl Found<'_> {
-    /// Applies a linear operation: rotation, conjugation, reduction of the rank, change of secret.
+    /// Applies a rotation, a conjugation, a reduction of the rank or a change of the secret.
     pub(crate) fn apply(&self, bundle: &Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> {
         match self {
             Self::Nothing => Ok(bundle.clone()),
@@ -54,7 +54,7 @@ impl Found<'_> {
         }
     }
 
-    /// Relinearises and rescales a product with one division.
+    /// Relinearises and rescales a product with a single division.
     pub(crate) fn relinearise_rescale(&self, tensor: &Tensor) -> Result<Bundle<Eval>, CkksError> {
         match self {
             Self::TemporaryRank(keys, way_back) => {

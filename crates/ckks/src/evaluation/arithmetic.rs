@@ -1,4 +1,4 @@
-//! Sums, and products with numbers and plaintexts.
+//! Sums and differences, and products with numbers and plaintexts.
 
 use std::borrow::Cow;
 
@@ -24,8 +24,8 @@ type CombineInPlace = fn(&mut Bundle<Eval>, &Bundle<Eval>) -> Result<(), Lattice
 /// A sum or a difference: of bundles into a new bundle, in place, and of estimates.
 type Combination = (Combine, CombineInPlace, fn(Estimate, Estimate) -> Estimate);
 
-/// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise in one pass into
-/// new bundles, which saves a clone.
+/// Combines every bundle of `x` with the bundle of `y`: in place if `x` is owned, otherwise into new bundles
+/// in one pass, which saves a clone.
 fn combined(
     x: Cow<'_, Ciphertext>,
     y: &Ciphertext,
@@ -45,11 +45,11 @@ fn combined(
     }
 }
 
-/// Minimum of the bits of the largest factor, in units of the rounding error.
+/// Minimum of the bits of the largest factor relative to the rounding error.
 const LEAST_FACTOR_BITS: f64 = 10.0;
 
-/// Refuses factors of magnitude up to `largest` that rounding at `scale`, with errors of `rounding` units,
-/// would lose. Factors that are all zero are accepted.
+/// Refuses factors of magnitude up to `largest` that are lost when they are rounded at `scale`, with rounding
+/// errors of `rounding` units. Accepts factors that are all zero.
 ///
 /// # Errors
 /// [`CkksError::OutOfRange`].
@@ -241,8 +241,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::LevelTooLow`] at level 0; [`CkksError::OutOfRange`] if that scale is below the square
-    /// root of the step, because rounding would destroy the factor: at scale 1, for example, every fraction
-    /// is lost.
+    /// root of the step, because rounding would destroy the factor: at scale 1, for example, all fractions
+    /// would be lost.
     pub fn factor_scale(&self, x: &Ciphertext) -> Result<f64, CkksError> {
         self.factor_scale_for(x, "a product with a plaintext")
     }
@@ -294,12 +294,12 @@ impl Evaluator {
         self.multiply_operand(x, |x, scale| Plaintext::encode_for(x, values, x.level, scale))
     }
 
-    /// `factor` times the numbers of `x` at the flat indices that `chosen` selects, and zeros elsewhere; not
+    /// `factor` times the numbers of `x` at the flat indices that `chosen` selects, and zeros elsewhere, not
     /// rescaled. The padding is multiplied by zero.
     ///
-    /// Equals [`Evaluator::multiply_plain`] with an array of one number and zeros, but rounds this array to
-    /// the nearest integers if its scale is fine enough. This leaves smaller remainders of large numbers
-    /// where the mask is zero.
+    /// Equals [`Evaluator::multiply_plain`] with an array that holds `factor` and zeros. If the scale is fine
+    /// enough, the array is rounded differently, to the nearest integers, which leaves smaller remainders of
+    /// large numbers where the mask is zero.
     pub fn multiply_mask(
         &self,
         x: &Ciphertext,
@@ -359,8 +359,8 @@ impl Evaluator {
         Ok(product.padded(Padding::Zero))
     }
 
-    /// `x * factor` for a real number, not rescaled. Integers take a level, too, so that the level of the
-    /// result does not depend on the number; [`Evaluator::multiply_integer`] takes none.
+    /// `x * factor` for a real number, not rescaled. The product takes a level even for integers, so that the
+    /// level of the result does not depend on the number; [`Evaluator::multiply_integer`] takes no level.
     ///
     /// # Errors
     /// [`CkksError::NotFinite`], [`CkksError::TooLarge`]; [`CkksError::LevelTooLow`] at level 0.
@@ -390,7 +390,7 @@ impl Evaluator {
         self.times_integer(x, factor, x.scale, (factor as f64, 0.0))
     }
 
-    /// `integer` times the polynomials of `x`, at scale `scale`: the product with `number` up to `error`.
+    /// `integer` times the polynomials of `x`, at scale `scale`. This is the product with `number + error`.
     fn times_integer(
         &self,
         x: &Ciphertext,

@@ -61,8 +61,8 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
         let shape = common_shape(x.shape(), y.shape(), operation)?;
-        // An array that has the common shape, or whose rows share polynomials, decides the places of the
-        // numbers; if both have the shape, the one whose numbers are not in all slots.
+        // The array that has the common shape, or whose rows share polynomials, determines the places of the
+        // numbers; if both have the common shape, the array whose numbers are not in all slots.
         let decides = y.shape() == shape && !(x.shape() == shape && is_everywhere(&y.layout));
         if decides || (y.layout.lanes > 1 && x.shape() != shape) {
             let y = self.spread(y, &shape)?;
@@ -74,7 +74,7 @@ impl Evaluator {
     }
 
     /// `x` broadcast to the shape and the places of `like`, in slots. A number in all slots of its polynomial
-    /// is at every place; a row, or a single number, is in all lanes, because the slots of its polynomial
+    /// is at every place. A row, or a single number, is in all lanes, because the slots of its polynomial
     /// repeat.
     fn spread_like<'c>(
         &self,
@@ -114,13 +114,13 @@ impl Evaluator {
         Ok(Cow::Owned(repeated.estimated(|own| in_row(own).with_rows_repeated(rows, to.lanes))))
     }
 
-    /// [`Evaluator::broadcast_to`] that borrows an array which has the shape.
+    /// [`Evaluator::broadcast_to`] that borrows an array which already has the shape.
     pub fn spread<'c>(&self, x: &'c Ciphertext, shape: &[usize]) -> Result<Cow<'c, Ciphertext>, CkksError> {
         if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { self.broadcast_to(x, shape).map(Cow::Owned) }
     }
 
     /// The array broadcast to `shape` by NumPy's rules: repeated along axes of length 1 and along additional
-    /// first axes. Rows are repeated in both encodings, the single numbers of rows in slots.
+    /// first axes. Rows can be repeated in both encodings, single numbers of rows only in slots.
     ///
     /// # Errors
     /// [`CkksError::Shape`] if the array does not broadcast to the shape; [`CkksError::Unsuitable`] if rows
@@ -164,7 +164,7 @@ impl Evaluator {
         Ok(repeated.estimated(|own| own.with_rows_repeated(rows, layout.lanes)))
     }
 
-    /// `factor` times an array of one column in slots, such as sums of rows, as a vector: a product with a
+    /// `factor` times an array of one column in slots, such as sums of rows, as a vector: one product with a
     /// plaintext for each row, not rescaled. The time grows with the number of rows.
     ///
     /// # Errors
@@ -200,7 +200,7 @@ impl Evaluator {
             }
             vector
         };
-        // Each place has the number of its row, and the rounding errors of the masks of the other rows.
+        // Each place holds the number of its row, and the rounding errors of the masks of the other rows.
         let rounding = x.mask_rounding(factor, vector.scale());
         let estimate =
             x.estimate.clone().scale(factor).transposed().with_cleared(&x.estimate, rows, rounding);
@@ -208,8 +208,8 @@ impl Evaluator {
     }
 
     /// Repeats the column of an array of one column, so that each row has `columns` equal numbers. The
-    /// padding holds the number, too, so it is dirty. A number of a row that shares its polynomial can be
-    /// repeated at most as often as it has copies.
+    /// padding holds the number too, so it is dirty. If rows share polynomials, or numbers have copies,
+    /// `columns` is at most the number of copies.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless there is one column; [`CkksError::Encoding`] unless slots;
@@ -247,7 +247,7 @@ impl Evaluator {
         Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks)))
     }
 
-    /// [`Evaluator::broadcast`] of numbers with several copies, which become the row.
+    /// [`Evaluator::broadcast`] of numbers with several copies: the copies become the numbers of the row.
     fn broadcast_copies(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         let Layout { copies, lanes, .. } = x.layout;
         let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The product is exact: it takes no level and adds no error. Numbers outside the selection stay in the
-//! polynomial behind the others, so the padding is dirty. Pairs of coefficients, `W/2` apart, move together;
-//! those before `a` come out behind the others with real and imaginary part exchanged. If the polynomial was
-//! split, the components are permuted.
+//! polynomial after the selected numbers, so the padding is dirty. Pairs of coefficients, `W/2` apart, move
+//! together; pairs before `a` come after the others, with real and imaginary part exchanged. If the
+//! polynomial was split, the components are permuted.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::parameters::Params;
 /// The operation's name in errors.
 const SELECTION: &str = "a selection of columns";
 
-/// The source of a bundle of the result: a bundle of the same line, and the power of `X` that divides it.
+/// The source of a bundle of the result: a bundle of the same line, divided by this power of `X`.
 struct Source {
     bundle: usize,
     power: usize,
@@ -35,9 +35,9 @@ struct Source {
 impl Evaluator {
     /// The columns `columns` of an encrypted matrix, or the entries `columns` of a vector.
     ///
-    /// In slots: a product with a mask, not rescaled, and rotations; the padding is zero. In coefficients the
-    /// other numbers of the selected polynomials stay in the padding, where the owner of the secret can read
-    /// them; if the range has all numbers of its polynomials, the padding is unchanged.
+    /// In slots this takes a product with a mask, not rescaled, and rotations; the padding is zero. In
+    /// coefficients the other numbers of the selected polynomials stay in the padding, where the owner of the
+    /// secret can read them; if the range contains all numbers of its polynomials, the padding is unchanged.
     ///
     /// Cost in coefficients: a product with a power of `X` for each polynomial; none if the range starts at a
     /// multiple of the layout's capacity.
@@ -81,7 +81,7 @@ impl Evaluator {
     }
 }
 
-/// The inverses of powers of `X` as factors; without data on a dry run.
+/// The inverses of powers of `X`, as factors; `None` on a dry run.
 struct Monomials(BTreeMap<usize, Option<Poly<Eval>>>);
 
 impl Monomials {

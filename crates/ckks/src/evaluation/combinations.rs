@@ -1,5 +1,5 @@
-//! Sums of products and linear combinations: one relinearisation and one rescale per sum. Polynomial
-//! evaluation and modular reduction consist of these.
+//! Sums of products, with one relinearisation and one rescale per sum, and linear combinations. Polynomial
+//! evaluation and modular reduction consist of these operations.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const CONSTANT: &str = "a sum with a constant";
 /// Bits of the largest factor of a linear combination, which must fit an `i128`.
 const FACTOR_BITS: f64 = 126.0;
 
-/// One product of a sum: `left right`, or twice this product.
+/// One product of a sum: `left right`, or `2 left right`.
 #[derive(Debug, Clone, Copy)]
 pub struct ProductTerm<'c> {
     /// The left factor.
@@ -35,12 +35,12 @@ pub struct ProductTerm<'c> {
     pub twice: bool,
 }
 
-/// Real and imaginary part rounded to integers.
+/// Real and imaginary part, rounded to integers.
 fn integers(c: Complex64) -> (i128, i128) {
     (c.re.round_ties_even() as i128, c.im.round_ties_even() as i128)
 }
 
-/// The magnitude of the error of rounding both parts.
+/// The magnitude of the error when both parts are rounded to integers.
 fn rounded_off(c: Complex64) -> f64 {
     (c - Complex64::new(c.re.round_ties_even(), c.im.round_ties_even())).norm()
 }
@@ -53,10 +53,10 @@ fn constant(params: &Params, level: Level, integer: i128) -> Poly<Eval> {
 }
 
 impl Evaluator {
-    /// `sum of factor x` at scale `scale`; factors are rounded to integers at `scale / x.scale()`. Neither
-    /// relinearises nor rescales.
+    /// `sum of factor x` at scale `scale`; factors are rounded to integers at `scale / x.scale()`. The sum is
+    /// not rescaled.
     ///
-    /// All operands have one shape and one level. Cost: a pass for each nonzero real or imaginary part of a
+    /// All operands have one shape and one level. Cost: one pass for each nonzero real or imaginary part of a
     /// factor, and one product with `X^{n/2}` for all imaginary parts.
     ///
     /// # Errors
@@ -146,8 +146,8 @@ impl Evaluator {
         Ok(sum.padded(padding))
     }
 
-    /// `sum of products + plus`, relinearised once and rescaled by one division: the noise and the cost of
-    /// one switch for all products.
+    /// `sum of products + plus`, relinearised once and rescaled by one division, so that all products have
+    /// the noise and the cost of one switch.
     ///
     /// All operands have one level; all products and `plus` have one scale.
     ///
@@ -302,8 +302,8 @@ impl Evaluator {
         Ok(Cow::Owned(x.try_map(level, x.scale, |bundle| Ok(bundle.restrict(&basis)?))?))
     }
 
-    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once, counts its
-    /// cost once per bundle, and its memory for one bundle. `whole` makes the resulting array from the
+    /// Calls `run` on every bundle of `x`, each as a separate array. A dry run calls `run` once; it counts
+    /// the cost once per bundle, and the memory of one bundle. `whole` makes the resulting array from the
     /// resulting bundles; its estimate is that of the results.
     pub(crate) fn bundle_by_bundle(
         &self,
@@ -320,7 +320,7 @@ impl Evaluator {
             return Ok(result.estimated(|own| estimate.unwrap_or(own)));
         }
         let result = whole(Vec::new());
-        // The last chunk of a row represents all, because it has the padding.
+        // The last chunk of a row represents all chunks, because it has the padding.
         let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
         Ok(result.estimated(|_| part.estimate.clone()))
     }
@@ -337,7 +337,7 @@ fn check_one_level<'c>(
     })
 }
 
-/// Refuses an operand below `level`, or whose scale does not fit there.
+/// Refuses an operand below `level`, or with a scale that does not fit the modulus of `level`.
 fn check_room_at(x: &Ciphertext, level: Level) -> Result<(), CkksError> {
     if level > x.level {
         return Err(CkksError::level_up(x.level.0, level.0));

@@ -1,5 +1,5 @@
-//! The evaluator: its keys, its callbacks, and the recording of a dry run. Its operations are in the other
-//! files of this folder.
+//! The evaluator: its keys, its receiver of progress, and the recording of a dry run. Its operations are in
+//! the other files of this folder.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,9 +37,9 @@ use crate::progress::{Event, Progress, Steps};
 pub struct Evaluator {
     params: Params,
     keys: Keys,
-    /// Receives the reports of operations, and cancels them.
+    /// The receiver of progress reports, which can cancel operations.
     progress: Progress,
-    /// Bootstraps operands of operations that need levels.
+    /// Bootstraps operands that lack the levels of an operation, if set.
     refresh: Option<Arc<dyn Refreshing>>,
 }
 
@@ -52,8 +52,8 @@ pub(crate) enum LevelsNeeded {
     Level(Level),
 }
 
-/// Automatic bootstrapping of arrays that lack levels. The functions receive the evaluator without automatic
-/// bootstrapping.
+/// Automatic bootstrapping of arrays that lack levels. The functions receive the evaluator with automatic
+/// bootstrapping switched off.
 pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
     /// The same numbers at a higher level; `None` if the array has the levels or cannot be bootstrapped.
     fn refreshed(
@@ -63,7 +63,7 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         headroom: LevelsNeeded,
     ) -> Result<Option<Ciphertext>, CkksError>;
 
-    /// The product of a plain matrix with `x`, not rescaled; `None` if `x` has the levels, or is to be
+    /// The product of a plain matrix with `x`, not rescaled; `None` if `x` has the levels, or must be
     /// bootstrapped before the product.
     fn product(
         &self,
@@ -95,7 +95,7 @@ enum Keys {
     Recorded(Arc<Mutex<Recording>>),
 }
 
-/// For `z`, computed from `x` and `y` entry by entry: marks it as complex if an operand is, and sets its
+/// Marks `z`, which was computed from `x` and `y` entry by entry, as complex if an operand is, and sets its
 /// padding.
 pub(super) fn entrywise(
     mut z: Ciphertext,
@@ -144,27 +144,27 @@ impl<'q> KeyQuery<'q> {
         }
     }
 
-    /// At the shape of `params`, for all of their slots.
+    /// The same query at the shape of `params`, for all of their slots.
     pub(crate) fn under(self, params: &'q Params) -> Self {
         Self { params, period: params.slot_count(), ..self }
     }
 
-    /// At another level.
+    /// The same query at another level.
     pub(crate) fn at(self, level: Level) -> Self {
         Self { level, ..self }
     }
 
-    /// For slots that repeat with `period`.
+    /// The same query for slots that repeat with `period`.
     pub(crate) fn repeating(self, period: usize) -> Self {
         Self { period, ..self }
     }
 
-    /// With this number of switches of bundles.
+    /// The same query with this number of switches of bundles.
     pub(crate) fn switching(self, switches: usize) -> Self {
         Self { switches, ..self }
     }
 
-    /// A dry run records the need and the use, but not the cost, which the caller records.
+    /// The same query, of which a dry run records the need and the use; the caller records the cost.
     pub(crate) fn without_cost(self) -> Self {
         Self { priced: false, ..self }
     }
@@ -255,12 +255,12 @@ impl Evaluator {
         }
     }
 
-    /// A recording evaluator that bootstraps automatically where this one would with all keys.
+    /// A recording evaluator that bootstraps automatically in the same cases as this one.
     pub(crate) fn recording_alike(&self) -> Self {
         Self { refresh: self.refresh.clone(), ..Self::recording(&self.params) }
     }
 
-    /// Whether the evaluator has all these keys, or records and needs none.
+    /// Whether the evaluator has all these keys, or records and so needs no keys.
     pub(crate) fn holds_all(&self, needs: &KeyNeeds) -> Result<bool, CkksError> {
         Ok(match &self.keys {
             Keys::None => needs.is_empty(),
@@ -330,11 +330,11 @@ impl Evaluator {
         Ok(symbol.freshly(bound, variance, false))
     }
 
-    /// Runs a named stage of a circuit. A dry run records the cost under the name; before it
-    /// runs, the progress receives the name ([`Event::Stage`]).
+    /// Runs a named stage of a circuit. Reports the name ([`Event::Stage`]) before the stage runs; a dry run
+    /// records the stage's cost under the name.
     ///
     /// # Errors
-    /// [`CkksError::Cancelled`] if the receiver of the progress says so.
+    /// [`CkksError::Cancelled`] if the receiver of progress cancels.
     pub fn stage<T>(&self, name: &str, run: impl FnOnce() -> Result<T, CkksError>) -> Result<T, CkksError> {
         self.progress.report(Event::Stage(name))?;
         self.enter_stage(name);
@@ -366,13 +366,13 @@ impl Evaluator {
         Self { progress, ..self }
     }
 
-    /// Whether operations find keys, or record which they would use.
+    /// Whether the evaluator has keys, or records the keys that operations would use.
     #[must_use]
     pub fn has_keys(&self) -> bool {
         !matches!(self.keys, Keys::None)
     }
 
-    /// What this evaluator reports to.
+    /// The receiver of this evaluator's progress reports.
     #[must_use]
     pub fn progress(&self) -> &Progress {
         &self.progress
@@ -387,8 +387,8 @@ impl Evaluator {
         self.clone().with_progress(whole.part(place))
     }
 
-    /// The bundles of an operation as its steps. Yields [`CkksError::Cancelled`] in place of a bundle, or
-    /// after the last one, if the receiver of the progress says so.
+    /// Iterates over the bundles of an operation and reports each as a step. Yields [`CkksError::Cancelled`]
+    /// in place of a bundle, or after the last bundle, if the receiver of progress cancels.
     pub(crate) fn steps_of<I: ExactSizeIterator>(
         &self,
         bundles: I,
@@ -403,12 +403,12 @@ impl Evaluator {
         })
     }
 
-    /// The same evaluator with `refresh` for operands of operations that need levels.
+    /// The same evaluator with automatic bootstrapping by `refresh`.
     pub(crate) fn refreshing(self, refresh: impl Refreshing + 'static) -> Self {
         Self { refresh: Some(Arc::new(refresh)), ..self }
     }
 
-    /// The automatic bootstrapping of this evaluator.
+    /// The automatic bootstrapping of this evaluator, if it is set.
     pub(crate) fn refresher(&self) -> Option<&dyn Refreshing> {
         self.refresh.as_deref()
     }
@@ -425,8 +425,8 @@ impl Evaluator {
         Self { refresh: None, ..self.clone() }
     }
 
-    /// `x` at a level from which an operation of `levels` levels can start. An array at the levels of the
-    /// bootstrap is lowered to the highest level of the application. If this evaluator bootstraps
+    /// `x` at a level from which an operation that takes `levels` levels can start. An array at the levels of
+    /// the bootstrap is lowered to the highest level of the application. If this evaluator bootstraps
     /// automatically ([`Evaluator::bootstrapping`]), an array without enough levels is bootstrapped. Call
     /// this once for an array that several operations use.
     pub fn with_levels<'x>(
@@ -449,7 +449,7 @@ impl Evaluator {
         self.refreshed_for(x, || headroom)
     }
 
-    /// [`Evaluator::refreshed`] where computing the needed levels takes time.
+    /// [`Evaluator::refreshed`] that computes the needed levels only if it uses them.
     pub(crate) fn refreshed_for<'x>(
         &self,
         x: &'x Ciphertext,
@@ -482,8 +482,8 @@ impl Evaluator {
         if std::ptr::eq(x, y) {
             return Ok((fresh.clone(), fresh));
         }
-        // The product is at the level of the lower factor: if that one is not bootstrapped, the other need
-        // not be.
+        // The product is at the level of the lower factor, so the other factor needs no bootstrap if the
+        // lower one needs none.
         let other = if matches!(fresh, Cow::Borrowed(_)) && y.level <= y.params.fresh_level() {
             Cow::Borrowed(y)
         } else {
@@ -492,7 +492,7 @@ impl Evaluator {
         Ok((fresh, other))
     }
 
-    /// Runs `run`; a dry run counts what `run` records `count` times.
+    /// Runs `run`; a dry run counts all that `run` records `count` times.
     pub(crate) fn repeated<T>(
         &self,
         count: usize,
@@ -514,8 +514,8 @@ impl Evaluator {
         self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
-    /// Records the cost of an operation on a symbol as a whole. Every operation calls this once, so it also
-    /// reports that the operation is at work.
+    /// Records the cost of an operation on a whole symbol. Every operation calls this once, so this function
+    /// also reports that the operation is at work.
     pub(crate) fn spend_once(
         &self,
         x: &Ciphertext,
@@ -648,7 +648,7 @@ impl Evaluator {
     }
 
     /// The variance of the switches of `operation` at `level` under `params` on symbols. If the level of the
-    /// keys is unknown, the larger variance of keys for this level and keys for all levels.
+    /// keys is unknown, the larger of the variances of keys for this level and of keys for all levels.
     pub(crate) fn variance_on_symbols(
         &self,
         params: &Params,
@@ -662,8 +662,8 @@ impl Evaluator {
         }
     }
 
-    /// Adds the error of the switches of `operation` at `level` under `params`, followed by a division by
-    /// `divisor`, to the estimate of `x`.
+    /// Adds to the estimate of `x` the error of the switches of `operation` at `level` under `params`,
+    /// followed by a division by `divisor`.
     pub(crate) fn switched(
         &self,
         params: &Params,

@@ -1,10 +1,10 @@
 //! Levels and scales: rescaling, dropping levels, and a common level and scale of operands.
 //!
 //! A fresh ciphertext, and a rescaled product of two ciphertexts of one level, have exactly the canonical
-//! scale of their level. Operands of different levels are dropped to the lower level. A product that is not
+//! scale of their level. Operands of different levels are lowered to the lower level. A product that is not
 //! rescaled and a fresh operand get a common scale by an integer factor. If no factor suffices, because the
-//! caller chose a scale or the steps of a chain do not match the scales, both operands get the scale of a
-//! lower level: with an integer factor and a rescale any scale can be reached.
+//! caller chose a scale or the steps of a chain do not match the scales, both operands get a scale at a lower
+//! level: with an integer factor and a rescale any scale is possible.
 
 use std::borrow::Cow;
 
@@ -34,9 +34,9 @@ pub(crate) fn same_scale(x: f64, y: f64) -> bool {
 }
 
 impl Ciphertext {
-    /// Whether this is a product, or a sum of products, that was not rescaled: a rescale would give it the
-    /// canonical scale of the level below, or its scale is that of a product of two arrays of the level. If
-    /// steps do not match the scale of products, as between two segments, only the second condition holds.
+    /// Whether this is a product, or a sum of products, that was not rescaled: either a rescale would give
+    /// the canonical scale of the level below, or the scale is that of a product of two arrays of the level.
+    /// If steps do not match the scale of products, as between two segments, only the latter holds.
     #[must_use]
     pub fn awaits_rescale(&self) -> bool {
         let Some(below) = self.level.0.checked_sub(1).map(Level) else { return false };
@@ -63,8 +63,8 @@ fn is_above_noise(params: &Params, scale: f64) -> bool {
     scale * scale >= params.noise_model().rounding()
 }
 
-/// A change of level and scale: primes above level `above` are dropped, polynomials are multiplied by
-/// `factor`, and rescaled down to the new level.
+/// A change of level and scale: primes above level `above` are dropped, the polynomials are multiplied by
+/// `factor`, and then rescaled down to the new level.
 #[derive(Debug, Clone, Copy)]
 struct Change {
     factor: i128,
@@ -92,12 +92,12 @@ fn change(x: &Ciphertext, level: Level, scale: f64) -> Option<Change> {
     None
 }
 
-/// The highest level to which all of `parts` can be brought at a common scale, and this scale: that of one of
-/// the parts, if possible.
+/// The highest level to which all of `parts` can be brought at a common scale, and this scale, which is that
+/// of one of the parts if possible.
 ///
 /// # Errors
 /// [`CkksError::LevelTooLow`] if scales differ and no level is left to adjust them;
-/// [`CkksError::ScaleMismatch`] if the caller is responsible for rescales.
+/// [`CkksError::ScaleMismatch`] if scales differ and the runtime leaves rescales to the caller.
 pub(super) fn meeting(parts: &[&Ciphertext], operation: &'static str) -> Result<(Level, f64), CkksError> {
     let Some(first) = parts.iter().copied().min_by_key(|part| part.level) else {
         return Err(CkksError::no_terms(operation));
@@ -153,7 +153,7 @@ impl Evaluator {
         self.rescale(x).map(Cow::Owned)
     }
 
-    /// Brings both operands to the same level and scale; operands that have them are not copied.
+    /// Brings both operands to the same level and scale; operands that already have them are not copied.
     pub(super) fn align<'c>(
         &self,
         x: &'c Ciphertext,
@@ -164,7 +164,7 @@ impl Evaluator {
         Ok((self.brought(x, level, scale)?, self.brought(y, level, scale)?))
     }
 
-    /// `x` at `level` with the scale `scale`, borrowed if it has them.
+    /// `x` at `level` with the scale `scale`, borrowed if `x` already has them.
     pub(super) fn brought<'c>(
         &self,
         x: &'c Ciphertext,
@@ -178,10 +178,10 @@ impl Evaluator {
         }
     }
 
-    /// Drops primes down to `level` and changes the scale to `scale`, if an integer factor and rescales can
-    /// do so with little enough rounding; otherwise keeps the scale.
+    /// Lowers `x` to `level` and changes its scale to `scale`, if an integer factor and rescales can do so
+    /// with sufficiently small rounding errors; otherwise keeps the scale.
     ///
-    /// Refuses a scale that the lower modulus cannot hold, because the message would wrap around unnoticed.
+    /// Refuses a scale that does not fit the lower modulus, because the message would wrap around unnoticed.
     pub(crate) fn lower(&self, x: &Ciphertext, level: Level, scale: f64) -> Result<Ciphertext, CkksError> {
         let (change, scale) = change(x, level, scale)
             .map_or((Change { factor: 1, above: level }, x.scale), |change| (change, scale));
@@ -214,7 +214,7 @@ impl Evaluator {
             lowered = lowered.estimated(|own| own.with_error(error));
             left *= params.step_product(from);
         }
-        // The factor was rounded.
+        // The rounding of the factor is an error of the numbers.
         let inexact = (change.factor as f64 * (x.scale / scale) / left - 1.0).abs();
         Ok(lowered.estimated(|own| own.inexact(inexact)))
     }
@@ -246,7 +246,7 @@ impl Evaluator {
         self.lower(x, level, target).map(Cow::Owned)
     }
 
-    /// Level and scale after a rescale from `level`; refuses a rescale that would destroy the message.
+    /// Level and scale after a rescale from `level`. Refuses a rescale that would destroy the message.
     pub(crate) fn rescaled(
         &self,
         x: &Ciphertext,

@@ -1,4 +1,4 @@
-//! Changes of the secret: bringing bundles under one mask, splitting them again, and switching to another
+//! Changes of the secret: bringing bundles under one mask, splitting masks again, and switching to another
 //! secret.
 //!
 //! ```text
@@ -28,9 +28,10 @@ impl Evaluator {
     /// several chunks, otherwise rows. If their number is not a multiple of `bodies`, the last bodies are
     /// zero.
     ///
-    /// Takes one switch with the keys of [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask). With only
-    /// those of [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds), which are
-    /// smaller, it takes several. A dry run takes one switch.
+    /// Takes one switch for each mask with the keys of
+    /// [`KeyNeeds::shared_mask`](crate::KeyNeeds::shared_mask), and several with only the keys of
+    /// [`KeyNeeds::shared_mask_in_rounds`](crate::KeyNeeds::shared_mask_in_rounds), which are smaller. A dry
+    /// run assumes the former.
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::WrongSecret`] unless under the main secret;
@@ -76,14 +77,14 @@ impl Evaluator {
         self.check(x)?;
         x.check_main(SHARE)?;
         let rounds = format_switch_rounds(bodies);
-        // The bodies of all rounds run along one axis.
+        // All rounds use one axis.
         let axis = x.layout.with_bodies(bodies, axis)?.axis;
         rounds
             .into_iter()
             .try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
     }
 
-    /// Brings bundles under masks of `bodies` bodies, by one switch for each mask.
+    /// Brings bundles under masks of `bodies` bodies each, by one switch for each mask.
     fn format_switched(
         &self,
         x: &Ciphertext,

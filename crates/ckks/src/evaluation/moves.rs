@@ -73,8 +73,8 @@ impl Evaluator {
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 
-    /// The same array at rank 1 and the degree of equal dimension; if the rank is not a power of two, its odd
-    /// part remains.
+    /// The same array at rank 1 and the degree of equal dimension. If the rank is not a power of two, its odd
+    /// factor remains as the rank.
     ///
     /// Joins components of coefficients. Coefficients that were never split become the coefficients of the
     /// powers of `X^g`. Cost: one automorphism for each pair of components, and one for each further doubling
@@ -108,13 +108,13 @@ impl Evaluator {
         let switches =
             |stage: usize| members.iter().map(|members| switches_of_stage(members, stage)).sum::<usize>();
         let stages = members.first().map_or(0, |members| members.len().trailing_zeros() as usize);
-        // A bundle at the higher degree uses all slots, so all rotations there are distinct.
+        // A bundle at the higher degree uses all slots, so no two of its rotations are equal.
         let find = |(stage, &operation): (usize, &Operation)| {
             self.keys_of(KeyQuery::new(TO_RLWE, operation, x).under(&target).switching(switches(stage)))
         };
         let keys: Option<Vec<Found<'_>>> =
             operations.iter().enumerate().map(find).collect::<Result<Vec<_>, _>>()?.into_iter().collect();
-        // Every stage doubles the coefficients that it keeps, and the errors of earlier switches with them;
+        // Every stage doubles the coefficients that it keeps, and with them the errors of earlier switches;
         // the message was divided by `gap` in advance.
         let with_errors = |moved: Ciphertext| -> Result<Ciphertext, CkksError> {
             let mut noise = moved.clone().estimated(Estimate::without_numbers);
@@ -187,9 +187,9 @@ impl Evaluator {
     }
 
     /// The rows of `x`, which share polynomials, as samples in the smaller ring of degree `degree` under its
-    /// secret. Switches each polynomial to that secret in the powers of `X^k`, splits it into rows
-    /// ([`Evaluator::to_mlwe`]), and drops the parts of the masks at the zeros of the secret. [pcmm-mambo,
-    /// sec. 2, ring switching]
+    /// secret. Each polynomial is switched to that secret in the powers of `X^k` and split into rows
+    /// ([`Evaluator::to_mlwe`]); then the parts of the masks that belong to the secret's zeros are dropped.
+    /// [pcmm-mambo, sec. 2, ring switching]
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] for rows that are longer than the ring's polynomials; missing keys.
@@ -281,8 +281,8 @@ impl Evaluator {
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
-                // In Coeff form a component is a selection of coefficients; the following transforms have the
-                // lower degree.
+                // A component of a polynomial in `Coeff` is a selection of its coefficients; the transforms
+                // that follow have the lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
                     let (outer, place) = (component % before.components, component / before.components);
@@ -301,7 +301,7 @@ impl Evaluator {
     }
 }
 
-/// The components of every bundle; each is a row. [pcmm-mambo, App. A, ModDecomp]
+/// The components of every bundle, each of which is a row. [pcmm-mambo, App. A, ModDecomp]
 fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> {
     let Layout { rows: count, lanes, .. } = x.layout;
     let mut rows = Vec::with_capacity(count);
@@ -320,7 +320,7 @@ fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> 
 pub(crate) type Members = Vec<Vec<Option<usize>>>;
 
 /// For each bundle of `to`, whose degree is `gap` times that of `from`, the bundles of `from` that are packed
-/// into it: a power of two of them, in the order of their components; `None` for components that are not
+/// into it: a power of two of them, in the order of their components, with `None` for components that are not
 /// stored.
 pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     let split = from.as_samples_of(gap);
@@ -460,8 +460,8 @@ impl<'k> TraceTree<'k> {
     }
 }
 
-/// Refuses secrets that are not defined at other shapes: all except the main secret and those of devices and
-/// bodies.
+/// Refuses secrets that are not defined at other shapes, which are all except the main secret and those of
+/// devices and bodies.
 fn check_nested(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.secret {
         SecretName::Main | SecretName::Device(_) | SecretName::Bodies(_) | SecretName::Body { .. } => Ok(()),

@@ -85,8 +85,8 @@ pub(crate) struct Packed {
 
 impl Evaluator {
     /// The same array at rank 1 and the degree of equal dimension, packed from samples of this shape through
-    /// samples of the ranks `midpoints`, in descending order; without midpoints in one step, the column
-    /// method. [`Evaluator::to_rlwe`] is the row method. Both give the same layout.
+    /// samples of the ranks `midpoints`, in descending order. Without midpoints, packing takes one step (the
+    /// column method). [`Evaluator::to_rlwe`] is the row method. Both give the same layout.
     ///
     /// The first step also switches samples under the secret of a device to the main secret.
     ///
@@ -106,7 +106,7 @@ impl Evaluator {
     }
 
     /// [`Evaluator::pack`] for rows of one polynomial each: consecutive rows become the lanes of one
-    /// polynomial, so that the result has as few polynomials as possible. The inverse of
+    /// polynomial, so that the result has as few polynomials as possible. This is the inverse of
     /// [`Evaluator::to_mlwe`] for lanes. [pcmm-mambo, Algorithm 2, step 15]
     ///
     /// # Errors
@@ -148,7 +148,7 @@ impl Evaluator {
         members: Members,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        // The first step starts at the secret of the samples; its results are under the secret of the result.
+        // The first step switches from the samples' secret to the result's; later steps keep this secret.
         if !matches!(x.secret, SecretName::Device(_) | SecretName::Outside(_) | SecretName::Packing) {
             x.check_main(PACK)?;
         }
@@ -189,7 +189,7 @@ impl Evaluator {
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
             self.spend(&moved, || {
-                // Samples are read once and written once. The results of the first step are smaller, but are
+                // Samples are read and written once. The results of the first step are fewer words, but are
                 // moved word by word.
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());
                 Ok(target.passes_cost(steps.len() * rows * target.chain().basis(x.level).len()))
@@ -224,8 +224,8 @@ impl Evaluator {
     }
 }
 
-/// The members in the order of the packing steps: members are indexed by powers of `X`, steps take them by
-/// the reversed bits of the powers.
+/// The members in the order of the packing steps: `members` are indexed by powers of `X`, and the steps take
+/// them by the reversed bits of these powers.
 fn by_reversed_bits(members: Vec<Option<usize>>) -> Vec<Option<usize>> {
     let bits = members.len().trailing_zeros();
     (0..members.len()).map(|place| members[bit_reverse(place, bits)]).collect()

@@ -16,7 +16,7 @@ const PRODUCT: &str = "a product of ciphertexts";
 const PRODUCT_OF_ROW: &str = "the product of a row";
 
 impl Evaluator {
-    /// Checks the factors before any key is looked up, or recorded on a dry run.
+    /// Checks the factors, before keys are looked up or recorded on a dry run.
     fn check_factors(&self, x: &Ciphertext, y: &Ciphertext) -> Result<(), CkksError> {
         self.check_pair(x, y, PRODUCT)?;
         check_slots(x, PRODUCT)?;
@@ -82,7 +82,7 @@ impl Evaluator {
         )
     }
 
-    /// `x * y`, relinearised and rescaled by one division, which is faster and has less noise than two.
+    /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two.
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
         let (x, y) = &self.refreshed_factors(x, y)?;
@@ -106,9 +106,9 @@ impl Evaluator {
     }
 
     /// The product of the numbers of every row in slots, rescaled: an array of one column. A row of `n`
-    /// numbers is padded with ones to a power of two; each product then multiplies one half of the numbers
-    /// with the other, so the row takes `ceil(log2(n))` levels in either order. If a row has more places, the
-    /// product is in some of them, the others are zero, and sums of rotations copy it.
+    /// numbers is padded with ones to a power of two. Each product then multiplies one half of the numbers
+    /// with the other half, so the row takes `ceil(log2(n))` levels in either order. If a row has more
+    /// places, some hold the product and others zero; sums of rotations copy the product to all.
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::Unsuitable`] for padding that is not zero, and for rows that
@@ -161,7 +161,7 @@ impl Evaluator {
         let rows =
             x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
         let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns) as f64);
-        // The numbers are unchanged, and the new ones are 1.
+        // The numbers are unchanged, and all new numbers are 1.
         let squares = layout.columns as f64 * x.estimate.typical.powi(2) + ones;
         let typical = (squares / length as f64).sqrt().min(most);
         Ok(self.add_plain(&rows, &values)?.estimated(|own| {

@@ -1,4 +1,4 @@
-//! The recording of a dry run: operations that need keys, uses of each key, cost by stage, memory.
+//! The recording of a dry run: operations that need keys, uses of each key, costs by stage, and memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct StageCost {
 pub struct Recording {
     needs: KeyNeeds,
     uses: BTreeMap<(KeyAddress, Level), usize>,
-    /// In the order of their first entry.
+    /// Costs by stage, in the order in which the stages were first entered.
     stages: Vec<StageCost>,
     /// Names of the open stages, outermost first.
     open: Vec<String>,
@@ -65,8 +65,7 @@ impl Recording {
         key_level.map(|key_level| key_level.level(params.max_level()))
     }
 
-    /// From now on multiplies all counts by `count`; returns the previous factor, for
-    /// [`Recording::end_repeat`].
+    /// Multiplies all further counts by `count`; returns the previous factor, for [`Recording::end_repeat`].
     pub(crate) fn repeat(&mut self, count: usize) -> usize {
         let before = self.repeats.0;
         self.repeats.0 = before * count;
@@ -136,12 +135,12 @@ impl Recording {
         params.required_keys(&self.needs)
     }
 
-    /// How often each key is used at each level, with the route that a complete key set gives.
+    /// How often each key is used at each level, on the routes that a complete key set gives.
     pub fn uses(&self) -> impl Iterator<Item = (KeyAddress, Level, usize)> {
         self.uses.iter().map(|(&(key, level), &count)| (key, level, count))
     }
 
-    /// Cost by stage, in the order of their first entry.
+    /// Costs by stage, in the order in which the stages were first entered.
     #[must_use]
     pub fn stages(&self) -> &[StageCost] {
         &self.stages
@@ -155,7 +154,7 @@ impl Recording {
         sum
     }
 
-    /// The maximum of the bytes of all arrays in use, without keys and scratch memory of operations.
+    /// The peak of the bytes of all arrays in use, without keys and without scratch memory of operations.
     #[must_use]
     pub fn peak_array_bytes(&self) -> usize {
         self.meter.peak()
@@ -165,7 +164,6 @@ impl Recording {
 /// Bytes per mebibyte.
 const MIB: f64 = 1_048_576.0;
 
-/// One row of the table.
 fn line(f: &mut fmt::Formatter<'_>, name: &str, cost: &Cost, width: usize) -> fmt::Result {
     let Cost { nanoseconds, transforms, hadamard_products, multiply_adds, key_bytes, .. } = *cost;
     let (milliseconds, key_mib) = (nanoseconds / 1e6, key_bytes / MIB);

@@ -32,12 +32,12 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Rotates every row left by `steps` within its capacity, the row's length rounded up to a power of two.
+    /// Rotates every row left by `steps` within its capacity: the row's length rounded up to a power of two.
     ///
-    /// The padding rotates, too: zeros move into the row, and entries move into the padding, which is then
-    /// dirty. Refuses a row with dirty padding, because unspecified numbers would move into the row; rotate
-    /// once by the sum of the steps, or clear the padding first. Refuses rows that share a polynomial,
-    /// because numbers would move between rows.
+    /// The padding rotates too: zeros move into the row, and entries move into the padding, which is then
+    /// dirty. A row with dirty padding is refused, because unspecified numbers would move into the row;
+    /// rotate once by the sum of the steps, or clear the padding first. Rows that share a polynomial are
+    /// refused, because numbers would move between rows.
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] for rows of
@@ -157,11 +157,11 @@ impl Evaluator {
     }
 
     /// `(1 + rot_k) .. (1 + rot_1) x`: the sum of `x` and its rotation left by the first of `steps` slots,
-    /// the sum of that sum and its rotation by the second, and so on. The estimate of the result contains
-    /// only the noise of the steps; the caller sets that of the numbers.
+    /// then the sum of that sum and its rotation by the second, and so on. The estimate of the result
+    /// contains the noise of the rotations but no numbers; the caller sets the estimate of the numbers.
     ///
     /// If each rotation is a single switch, the bodies of the sums are divided by the special modulus once,
-    /// at the end.
+    /// at the end, instead of after each rotation.
     pub(super) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
         let period = x.layout.period() as i64;
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
@@ -256,7 +256,7 @@ impl Evaluator {
         Ok(Some(sum))
     }
 
-    /// `operation`; an error if the secret of `x` has no such operation.
+    /// `operation`, if there is one; otherwise the error that the secret of `x` has no such operation.
     ///
     /// # Errors
     /// [`CkksError::WrongSecret`].
@@ -285,14 +285,12 @@ impl Evaluator {
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 
-    /// The real part of every entry, as an array of real numbers; not rescaled if `x` is complex, else `x`
-    /// itself.
+    /// The real part of every entry, as an array of real numbers, not rescaled; `x` itself if `x` is real.
     pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, Complex64::from(1.0)) } else { Ok(x.clone()) }
     }
 
-    /// The imaginary part of every entry, as an array of real numbers; not rescaled if `x` is complex, else
-    /// zeros.
+    /// The imaginary part of every entry, as an array of real numbers, not rescaled; zeros if `x` is real.
     pub fn imaginary_part(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         if x.is_complex() { self.part(x, -Complex64::i()) } else { self.multiply_integer(x, 0) }
     }

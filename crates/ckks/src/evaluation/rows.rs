@@ -1,5 +1,5 @@
 //! Selections of rows, and concatenation of arrays along rows. Both only rearrange bundles and need no key,
-//! unless a single row is taken from several that share a polynomial in slots.
+//! except for a single row of several that share a polynomial in slots.
 
 use super::evaluator::Evaluator;
 use super::levels::meeting;
@@ -13,8 +13,8 @@ const CONCATENATION: &str = "a concatenation";
 
 impl Evaluator {
     /// The rows `rows` of an encrypted matrix, in this order; a row may occur several times. If rows share
-    /// polynomials in slots, either all rows of some polynomials, or one row, which takes a product with a
-    /// mask, not rescaled, and rotations.
+    /// polynomials in slots, `rows` must be all rows of some polynomials, or a single row, which takes a
+    /// product with a mask, not rescaled, and rotations.
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Empty`] without rows;
@@ -47,7 +47,7 @@ impl Evaluator {
         }
     }
 
-    /// The rows `rows`, which exist and are all rows of some polynomials.
+    /// The rows `rows`, which must exist and must be all rows of some polynomials.
     fn rows_of_polynomials(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, rows: count, columns, .. } = *x.layout();
         // The first row of each group is in the first lane and is followed by the other rows of its
@@ -85,7 +85,7 @@ impl Evaluator {
     }
 
     /// One row of several that share a polynomial in slots, as a matrix of one row: the product with a mask,
-    /// then the sum of all rows of the polynomial.
+    /// and then the sum of all rows of the polynomial.
     fn row_of_lanes(&self, x: &Ciphertext, row: usize) -> Result<Ciphertext, CkksError> {
         let Layout { lanes, columns, .. } = *x.layout();
         let first = row / lanes * lanes;
@@ -103,8 +103,8 @@ impl Evaluator {
             .reshaped(&[1, columns])
     }
 
-    /// The rows of all `parts` as one matrix; a vector is one row. Parts are brought to a common level and
-    /// scale, like operands of a sum.
+    /// The rows of all `parts` as one matrix, where a vector is one row. Parts are brought to a common level
+    /// and scale, like operands of a sum.
     ///
     /// # Errors
     /// [`CkksError::Empty`] without parts; [`CkksError::Shape`] for rows of different lengths;
@@ -163,7 +163,7 @@ pub(super) fn check_rows(x: &Ciphertext, operation: &'static str) -> Result<(), 
     check_masks(x, operation)
 }
 
-/// [`check_rows`], except that rows may share polynomials in slots, where masks and rotations extract them.
+/// [`check_rows`], but rows may share polynomials in slots, because masks and rotations can extract them.
 pub(super) fn check_rows_or_lanes(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     match x.encoding() {
         Encoding::Slots => check_masks(x, operation),

@@ -1,9 +1,9 @@
 //! Selections of columns and concatenation of arrays along columns, in slots. Rotations move numbers, and a
 //! product with a mask clears the slots around them.
 //!
-//! A row's slots repeat with a period, so a row of `c` slots is also a row of any larger power of two. A
-//! selection of `k` numbers gets the period of an array of `k` numbers: rotations by half of the old period,
-//! a quarter, .., the new period fill the cleared slots with copies.
+//! A row's slots repeat with a period, so a row of `c` slots is also a row of any larger power of two of
+//! slots. A selection of `k` numbers gets the period of an array of `k` numbers: rotations by half of the old
+//! period, by a quarter, and so on down to the new period fill the cleared slots with copies.
 
 use std::ops::Range;
 
@@ -19,8 +19,8 @@ const SELECTION: &str = "a selection of columns";
 const JOIN: &str = "arrays side by side";
 
 impl Evaluator {
-    /// The columns `columns`, which exist, of an array in slots: a product that is not rescaled. If rows have
-    /// several polynomials, a range of complete polynomials is only copied.
+    /// The columns `columns`, which must exist, of an array in slots: a product with a mask that is not
+    /// rescaled. If rows have several polynomials, a range of complete polynomials is only copied.
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] for slots in bit-reversed order, for a range over several polynomials of a
@@ -84,7 +84,7 @@ impl Evaluator {
         self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::Internal { operation: SELECTION })
     }
 
-    /// The concatenation of `parts` along rows of numbers: each row of the result has the rows of all parts
+    /// The concatenation of `parts` along columns: each row of the result consists of the rows of all parts,
     /// one after the other. A vector is one row, and gives a vector. Each part takes a rotation and a product
     /// with a mask; the result is not rescaled.
     ///
@@ -136,8 +136,8 @@ impl Evaluator {
                 remedy,
             });
         }
-        // The capacity is at least that of every part: rows of more slots do not repeat with a smaller
-        // period.
+        // The capacity is at least that of every part, because rows of more slots do not repeat with a
+        // smaller period.
         let capacity =
             parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
         let mut sum: Option<Ciphertext> = None;
@@ -146,13 +146,13 @@ impl Evaluator {
         for &part in parts {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns;
-            // As a row of more slots, the part repeats.
+            // The part repeats in a row of more slots.
             let layout =
                 Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone =
                 self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
-            // Each number has one part; the masks of the other parts leave rounding errors at its place.
+            // Each number is from one part; the masks of the other parts leave rounding errors at its place.
             kept.push(alone.estimate.clone().with_cleared(
                 &part.estimate,
                 parts.len() - 1,

@@ -1,18 +1,18 @@
 //! Sums of the numbers of each row, sums of all rows, and the clearing of padding.
 //!
 //! In slots the numbers of a row are added by rotations, which also add the padding. If rows share a
-//! polynomial, the sum of a row is only in the row's first slot; a product with a mask keeps it, and
-//! rotations in the other direction copy it to all slots of the row. The sum of all rows is in all of their
-//! places, because a polynomial's slots repeat with the period of all its rows. In coefficients one product
-//! of polynomials adds the numbers without a key: number `t` of a chunk is the coefficient of `X^(stride t)`,
-//! so the coefficient of `X^0` of
+//! polynomial, the sum of a row is only in the row's first slot; a product with a mask keeps this slot, and
+//! rotations in the other direction copy the sum to all slots of the row. The sum of all rows is in the
+//! places of every row, because the slots repeat with the period of all rows of the polynomial, so that its
+//! rotations are cyclic. In coefficients one product of polynomials adds the numbers without a key: number
+//! `t` of a chunk is the coefficient of `X^(stride t)`, so the coefficient of `X^0` of
 //!
 //! ```text
 //! m(X) sum_t w_t X^(-stride t)    is    sum_t w_t m_t,
 //! ```
 //!
-//! with `w_t = 1` for the sum, exact and without a level. The other coefficients hold other sums, so the
-//! padding is dirty.
+//! with `w_t = 1` for the sum. This sum is exact and takes no level. The other coefficients hold other sums,
+//! so the padding is dirty.
 
 use clathrate_lattice::{Bundle, Eval, Poly};
 
@@ -36,9 +36,9 @@ const INTEGER_BITS: f64 = 62.0;
 impl Evaluator {
     /// The sum of every row: an array of one column.
     ///
-    /// In slots, adds chunks first and then slots, by rotations by half the capacity, a quarter, .., 1. The
-    /// padding is added, too, so it must be zero. In coefficients no key is needed; the padding of the result
-    /// is dirty. For rows that share polynomials in slots, see [`Evaluator::total_in_lanes`].
+    /// In slots, chunks are added first and then slots, by rotations by half the capacity, a quarter, .., 1.
+    /// The padding is added too, so it must be zero. In coefficients no key is needed; the padding of the
+    /// result is dirty. For rows that share polynomials in slots, see [`Evaluator::total_in_lanes`].
     ///
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::Unsuitable`] for padding that is not zero, if chunks of a row
@@ -54,7 +54,7 @@ impl Evaluator {
     }
 
     /// `factor` times the sum of every row, for rows that share polynomials in slots: an array of one column
-    /// whose number is in all slots of its row. The product with `factor` is not rescaled.
+    /// whose numbers fill all slots of their rows. The product with `factor` is not rescaled.
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] if rows do not share polynomials.
@@ -100,7 +100,7 @@ impl Evaluator {
             .estimated(|own| kept.with_noise_of(own, layout.period()));
         let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
         let sums = all.rearranged(of_one_column(x), copied);
-        // The product with the mask has a larger scale, which leaves less room for numbers.
+        // The product with the mask has a larger scale, so fewer bits of the modulus remain for the numbers.
         sums.check_bound()?;
         Ok(sums)
     }
@@ -135,8 +135,8 @@ impl Evaluator {
         let product = self.multiply_plain(x, &all)?;
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norms = MatrixNorms::of_matrix(weights, weights.len());
-        // The estimate is that of the weighted sum, not of a sum of products which are all as large as the
-        // largest.
+        // The estimate is that of the weighted sum, which is smaller than that of a sum of products with the
+        // largest weight.
         let summed = x
             .estimate
             .clone()
@@ -334,8 +334,8 @@ impl Evaluator {
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
 
-    /// The same array with zero padding, as a product with a mask that is not rescaled. Returns an array with
-    /// zero padding unchanged.
+    /// The same array with zero padding, by a product with a mask that is not rescaled. An array with zero
+    /// padding is returned unchanged.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless slots.

@@ -23,7 +23,7 @@ const HASHED_PIECE_BYTES: u64 = 256 * 1024;
 /// A container's bytes.
 #[derive(Debug)]
 pub(super) enum Backing<'a> {
-    /// A mapping; the caller has promised that nothing changes the file.
+    /// A mapping of the file, which the caller has promised that nothing changes.
     Mapped(Arc<MappedFile>),
     /// A copy of all bytes.
     Memory(AlignedBytes),
@@ -33,7 +33,7 @@ pub(super) enum Backing<'a> {
     Opened(OpenedFile),
 }
 
-/// Some of a container's bytes, in place or copied.
+/// A part of a container's bytes, in place or copied.
 #[derive(Debug)]
 pub(super) enum Bytes<'a> {
     InPlace(&'a [u8]),

@@ -20,11 +20,11 @@
 //! | last 64 * sections | the section table: per section name (16 bytes ASCII, zero-filled), offset, length, BLAKE3 of its bytes |
 //!
 //! The table is last so that a file is written in one pass; its position follows from the file's length.
-//! Offsets are stored and must equal what the lengths imply, so sections cannot overlap or leave room for
-//! hidden bytes.
+//! Offsets are stored and must equal the offsets that the lengths imply, so sections cannot overlap, and no
+//! bytes lie between them unnoticed.
 //!
 //! Metadata that begins with `{"parameters":"NAME"` names the parameter set; the remaining fields describe
-//! the contents. The name is for messages; the digest decides whether parameters fit. The field is optional.
+//! the contents. The field is optional and only used in messages; the digest decides whether parameters fit.
 
 use super::error::FileError;
 use super::kind::FileKind;

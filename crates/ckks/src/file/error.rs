@@ -195,7 +195,7 @@ pub enum FileError {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The receiver of the reports of a reader or a writer cancelled it.
+    /// The receiver of progress reports cancelled the reading or writing.
     #[error("cancelled")]
     Cancelled,
 }
@@ -207,7 +207,7 @@ impl From<Cancelled> for FileError {
 }
 
 impl FileError {
-    /// The error of the operating system at `path`, while something was done: `action`, such as "read".
+    /// The error for an operating system's error at `path` during `action`, a verb such as "read".
     #[must_use]
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         if source.get_ref().is_some_and(|inner| inner.is::<Cancelled>()) {

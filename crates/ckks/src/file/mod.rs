@@ -1,14 +1,14 @@
-//! Files: versioned, checksummed, bound to a parameter set.
+//! Files, which have a format version and checksums and are bound to a parameter set.
 //!
 //! [`container`] defines the format, [`writer`] writes files (and the same bytes in memory), [`reader`]
 //! checks them; [`output`] gives a finished file its name. Each type defines its sections: it implements
 //! [`Stored`] with a metadata struct (shape, level, scale) and sections of words, and is read from a
 //! [`FileReader`] and its parameters.
 //!
-//! Reading trusts nothing: lengths are compared with the bytes present before any allocation; every bit of a
-//! file is covered by the magic, a checksum or a rule that it is zero; sections are copied before they are
-//! checked; and [`check_residues`] compares residues with their moduli. Checksums detect accidents but do not
-//! authenticate a file's author.
+//! Readers trust nothing in a file: lengths are compared with the bytes present before any allocation; every
+//! bit of a file is covered by the magic, a checksum or a rule that it is zero; sections are copied before
+//! they are checked; and [`check_residues`] compares residues with their moduli. Checksums detect accidents
+//! but do not authenticate a file's author.
 
 mod backing;
 pub mod container;
@@ -44,7 +44,7 @@ use crate::progress::Progress;
 ///
 /// `inspect` prints metadata, so they must not contain secrets.
 pub trait Stored {
-    /// Shape, level, scale: what a reader needs before it reads sections.
+    /// Shape, level and scale, which a reader needs before it reads sections.
     type Metadata: Serialize;
 
     /// Kind and parameters.
@@ -59,8 +59,8 @@ pub trait Stored {
     /// Those of the writer.
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError>;
 
-    /// Writes the value with the writer that `begin` makes for its label and metadata. The writer is to be
-    /// finished.
+    /// Writes the value with the writer that `begin` makes for its label and metadata. The caller must finish
+    /// the writer.
     ///
     /// # Errors
     /// Those of `begin` and of the writer.
@@ -112,8 +112,8 @@ pub trait Stored {
         self.save_as(path, Replaced::Anything, &Progress::none())
     }
 
-    /// The bytes that [`save`](Stored::save) would write. [`Stored::write_with`] writes them with a writer
-    /// that reports.
+    /// The bytes that [`save`](Stored::save) would write. To report progress, call [`Stored::write_with`]
+    /// with a writer that reports.
     ///
     /// # Errors
     /// `Metadata`, `TooLarge` or a section error.

@@ -153,7 +153,7 @@ impl OutputFile {
     /// [`OutputFile::create`] that replaces only files that `replaced` allows.
     ///
     /// # Errors
-    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, from the commit, too.
+    /// [`FileError::SecretKeyInTheWay`]; `Io` of the kind `AlreadyExists`, which the commit may return too.
     pub fn create_as(path: impl AsRef<Path>, private: bool, replaced: Replaced) -> Result<Self, FileError> {
         let path = path.as_ref();
         if replaced != Replaced::Anything && holds_secret_key(path) {

@@ -1,4 +1,4 @@
-//! Files being written under temporary names, and those that killed writers left behind.
+//! Files that are being written under temporary names, and files that killed writers left behind.
 //!
 //! A partial file is called `.clathrate-BOOT-RANDOM.partial` and locked (flock) by its writer until it is
 //! renamed or removed. BOOT identifies the running kernel. The kernel releases a lock when its process ends

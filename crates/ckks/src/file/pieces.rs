@@ -1,4 +1,4 @@
-//! Long reads and writes go piece by piece, and each piece is reported.
+//! Splits long reads and writes into pieces and reports each piece.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use zeroize::Zeroizing;
 
 use crate::progress::{Event, Progress};
 
-/// Bytes between two reports: at most a hundredth of a second of any disk.
+/// Bytes between two reports; any disk needs at most a hundredth of a second for them.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// Reports that so many bytes are read or written next; 0 where only a checksum is computed.
+/// Reports that `bytes` bytes are read or written next; 0 if only a checksum is computed.
 ///
 /// # Errors
 /// [`Cancelled`](crate::progress::Cancelled) in an `io::Error`, which passes through other code;

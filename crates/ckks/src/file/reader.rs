@@ -59,8 +59,8 @@ impl FileReader<'static> {
     /// Opens the file at `path` and reads everything except the sections, which are copied into memory on
     /// request.
     ///
-    /// If a program changes the file meanwhile, this causes an error, not a fault. (Replacing the file does
-    /// not change it: the reader keeps the old one.)
+    /// If a program changes the file meanwhile, reading returns an error. (Replacing the file does not change
+    /// it: the reader keeps the old one.)
     ///
     /// # Errors
     /// `Io`; those of [`FileReader::from_bytes`].
@@ -143,7 +143,7 @@ impl<'a> FileReader<'a> {
         if hasher.finalize() != blake3::Hash::from_bytes(raw.checksum) {
             return Err(FileError::HeaderCorrupted { reason: "its checksum does not fit" });
         }
-        // The header is as its writer made it; violations of the format are no accident from here on.
+        // The writer made this header, so from here on violations of the format are no accident.
         let mut label = raw.label(None)?;
         let (metadata, parameter_name) = Metadata::parse(metadata)?;
         label.parameter_name = parameter_name;
@@ -176,7 +176,7 @@ impl<'a> FileReader<'a> {
         Self { progress, ..self }
     }
 
-    /// Reports that the work goes on; for loops over data that was read.
+    /// Reports 0 bytes, so that the receiver of progress can cancel a loop over data that was read.
     pub(crate) fn go_on(&self) -> Result<(), FileError> {
         Ok(self.progress.report(Event::Bytes(0))?)
     }
@@ -288,8 +288,8 @@ impl<'a> FileReader<'a> {
         }
     }
 
-    /// [`FileReader::words`] in separate memory; for a mapped file, in place: the file stays mapped as long
-    /// as the words exist.
+    /// The words of [`FileReader::words`] in memory of their own, or in place for a mapped file, which then
+    /// stays mapped as long as the words exist.
     ///
     /// # Errors
     /// `Io` if there is not enough memory; those of [`FileReader::words`].

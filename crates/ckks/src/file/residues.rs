@@ -1,4 +1,4 @@
-//! The check that residues read from outside are below their moduli.
+//! The check that residues from a file are below their moduli.
 
 use super::error::FileError;
 

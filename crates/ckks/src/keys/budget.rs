@@ -1,11 +1,11 @@
-//! How many results a secret key may still share, counted in the key's file.
+//! Counts how many results a secret key may still share, in the key's file.
 //!
-//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so somebody has to count
-//! them. The count belongs to the secret and not to a program: a key that has a file counts there, under a
-//! lock, so that programs and threads that use one file count together. The file is rewritten as a whole
-//! before anything is decrypted: a program that ends in between has spent a query and shown nothing.
+//! Flooding noise is dimensioned for a number of shared results ([`super::share`]), so these must be counted.
+//! The count belongs to the secret, not to a program: a key that has a file counts in it, under a lock, so
+//! that all programs and threads that use the file count together. The whole file is rewritten before
+//! anything is decrypted: a program that ends in between has spent a query and revealed nothing.
 //!
-//! What nobody can count: copies of the file, its backups among them, each have the whole count.
+//! Copies of the file, its backups among them, cannot be counted: each copy has the whole count.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -18,21 +18,21 @@ use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileReader, FileWriter};
 use crate::key_id::KeyId;
 
-/// Attempts to lock a file that others replace at the same time: each of them has to succeed in between.
+/// Attempts to lock the file; each attempt only fails if another program replaced it in between.
 const LOCK_ATTEMPTS: usize = 1000;
 
-/// How many results a key may share in all, and how many of them are left.
+/// How many results a key may share in total, and how many of them are left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shares {
-    /// In all: what flooding noise has to be dimensioned for.
+    /// Number of results in total, for which flooding noise is dimensioned.
     pub budget: u64,
-    /// Left.
+    /// Number of results that may still be shared.
     pub left: u64,
 }
 
 impl Shares {
-    /// One less.
+    /// The count after one more shared result.
     fn spent(self) -> Result<Self, CkksError> {
         let refused = || {
             let remedy = format!(
@@ -49,7 +49,7 @@ impl Shares {
     }
 }
 
-/// Metadata of a secret key's file: nothing secret.
+/// Metadata of a secret key's file, which contain no secret.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretKeyMetadata {
@@ -58,14 +58,14 @@ pub struct SecretKeyMetadata {
     pub(crate) shares: Option<Shares>,
 }
 
-/// Where the count is.
+/// Where the count is stored.
 #[derive(Debug)]
 enum Place {
-    /// With the key, which has no file yet.
+    /// In memory, because the key has no file yet.
     Memory,
     /// In the key's file.
     File(PathBuf),
-    /// In what the key was read from and cannot be written to.
+    /// In the stream or memory that the key was read from, which cannot be written to.
     Stream,
 }
 
@@ -75,7 +75,7 @@ struct State {
     place: Place,
 }
 
-/// The count of a key and its copies in this program.
+/// The count of a key, which all copies of the key in this program share.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget(Arc<Mutex<State>>);
 
@@ -89,10 +89,10 @@ impl Budget {
         Self::at(Shares { budget: results, left: results }, Place::Memory)
     }
 
-    /// The count of a key that was read by `reader`.
+    /// The count of a key that `reader` has read.
     ///
     /// # Errors
-    /// `Metadata` for more left than there were.
+    /// `Metadata` if more results are left than the budget has.
     pub(crate) fn of_file(shares: Shares, reader: &FileReader<'_>) -> Result<Self, FileError> {
         check(shares)?;
         let place =
@@ -104,7 +104,7 @@ impl Budget {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The count as its file has it, where there is one that can be read; else as it was last known.
+    /// The count in the key's file if this file can be read; otherwise the last known count.
     pub(crate) fn shares(&self, id: KeyId) -> Shares {
         let mut state = self.state();
         if let Place::File(path) = &state.place
@@ -137,8 +137,8 @@ impl Budget {
         Ok(())
     }
 
-    /// Stores the key at `path` by `store`, which is given the count. A key without a file counts there from
-    /// then on; of one that has a file, this is a copy.
+    /// Stores the key at `path` with `store`, which receives the count. A key without a file counts in this
+    /// file from then on; for a key that already has a file, the new file is a copy.
     ///
     /// # Errors
     /// Those of `store`.
@@ -161,7 +161,7 @@ impl Budget {
             }
             return Ok(bytes);
         };
-        // The file may have less than this key knows of.
+        // Other programs may have counted in the file since this key knew its count.
         let known = state.shares;
         locked(&counted, || {
             let shares = read(&counted, id).map_or(known, |(_, _, shares)| shares);
@@ -182,7 +182,7 @@ fn check(shares: Shares) -> Result<(), FileError> {
     Err(FileError::Metadata { reason })
 }
 
-/// The file of the key with this id, what it says, and its count.
+/// Opens the file of the key with this id; returns its reader, its metadata and its count.
 fn read(path: &Path, id: KeyId) -> Result<(FileReader<'static>, SecretKeyMetadata, Shares), CkksError> {
     let reader = FileReader::open(path)?;
     reader.expect_kind(FileKind::SecretKey)?;
@@ -204,7 +204,7 @@ fn read(path: &Path, id: KeyId) -> Result<(FileReader<'static>, SecretKeyMetadat
     Ok((reader, metadata, shares))
 }
 
-/// Replaces the file at `path` by one with the same sections and other metadata.
+/// Replaces the file at `path` by a file with the same sections and the given metadata.
 fn write(path: &Path, reader: &FileReader<'_>, metadata: &SecretKeyMetadata) -> Result<(), FileError> {
     let mut writer = FileWriter::create(path, reader.label().clone(), metadata)?;
     for section in reader.sections() {
@@ -213,15 +213,15 @@ fn write(path: &Path, reader: &FileReader<'_>, metadata: &SecretKeyMetadata) -> 
     writer.finish().map(drop)
 }
 
-/// Does `work` while no other program or thread does so with the file at `path`.
+/// Does `work` under an exclusive lock on the file at `path`.
 fn locked<T, E: From<FileError>>(path: &Path, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let failed = |source| FileError::io(path, "count shared results in", source);
     for _ in 0..LOCK_ATTEMPTS {
-        // For writing, although it is replaced as a whole: a file that is read-only is meant to stay as it
-        // is.
+        // The file is opened for writing, although it is replaced as a whole, so that a read-only file is
+        // refused and stays as it is.
         let file = File::options().read(true).write(true).open(path).map_err(failed)?;
         file.lock().map_err(failed)?;
-        // Whoever had the lock before has put another file in its place.
+        // The previous holder of the lock may have replaced the file, so that this lock is on the old one.
         if is_one(&file.metadata().map_err(failed)?, &std::fs::metadata(path).map_err(failed)?) {
             return work();
         }
@@ -237,6 +237,6 @@ fn is_one(open: &Metadata, named: &Metadata) -> bool {
 
 #[cfg(not(unix))]
 fn is_one(_open: &Metadata, _named: &Metadata) -> bool {
-    // An open file is not replaced there.
+    // On other systems an open file cannot be replaced.
     true
 }

@@ -1,4 +1,4 @@
-//! Decryption, for the owner of the key and for those who see shared results.
+//! Decryption, for the owner of the key, and with flooding noise for results that are shared.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::encoding::values::Values;
 use crate::encoding::{check_guard, deciding_basis, decode_coefficients, wide_to_poly};
 use crate::error::CkksError;
 
-/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`: in two parts where they are longer than a
+/// `count` integers uniform in `[-2^(bits - 1), 2^(bits - 1))`, drawn in two parts if they are longer than a
 /// word.
 fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroizing<Vec<i128>>, CkksError> {
     let (low, high) =
@@ -24,7 +24,7 @@ fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroiz
     let mut noise = Zeroizing::new(word.iter().map(|&value| i128::from(value)).collect::<Vec<_>>());
     if high > 0 {
         rng.flooding_uniform(&mut word, high)?;
-        // The lower part from 0 up, so that the sum has every integer of the range once.
+        // The lower part starts at 0, so that each integer of the range is exactly one sum of both parts.
         let shifted =
             |(value, &upper): (&mut i128, &i64)| *value += (1i128 << (low - 1)) + (i128::from(upper) << low);
         noise.iter_mut().zip(word.iter()).for_each(shifted);
@@ -32,17 +32,17 @@ fn flooding_noise(rng: &mut SecretRng, count: usize, bits: u32) -> Result<Zeroiz
     Ok(noise)
 }
 
-/// Where flooding noise comes from, and how much of it.
+/// The generator of flooding noise, and the noise's bits per coefficient.
 struct Flooding<'r> {
     rng: &'r mut SecretRng,
     bits: u32,
 }
 
-/// The phases of one bundle's bodies, with flooding noise where there is any.
+/// The phases of one bundle's bodies, with flooding noise if it was requested.
 ///
-/// The noise of a body is drawn once and added to its phase modulo whatever primes are asked for. The primes
-/// that are read first may not decide the numbers, and noise drawn anew for the second reading would be a
-/// second function of the error.
+/// The noise of a body is drawn once and added to its phase modulo any primes that are asked for. A phase is
+/// read a second time, modulo all primes, if the first primes do not determine its numbers; fresh noise for
+/// the second reading would reveal a second function of the error.
 struct Phases<'p> {
     bundle: &'p Bundle<Eval>,
     noise: Vec<Zeroizing<Vec<i128>>>,
@@ -59,7 +59,7 @@ impl<'p> Phases<'p> {
         Ok(Self { bundle, noise })
     }
 
-    /// The phases modulo the primes of the secret's form.
+    /// The phases modulo the primes of `secret`.
     fn over(&self, secret: &EvalSecret) -> Result<Vec<Poly<Coeff>>, CkksError> {
         let mut phases: Vec<_> = self.bundle.phase_over(secret)?.into_iter().map(Poly::into_coeff).collect();
         for (phase, noise) in phases.iter_mut().zip(&self.noise) {
@@ -71,11 +71,11 @@ impl<'p> Phases<'p> {
 
 impl SecretKey {
     /// Decrypts to the array's numbers, row-major; real unless the array was complex. [`Values::into_real`]
-    /// makes a vector of them.
+    /// turns them into a vector.
     ///
-    /// For the key's owner alone: approximate decryptions carry information about the secret in their error.
-    /// Neither the numbers nor whether decryption failed may reach whoever computed the ciphertext: with
-    /// changed ciphertexts either gives the secret away, a coefficient with every few of them. Results of an
+    /// Only for the key's owner: the error of an approximate decryption carries information about the secret.
+    /// The party that computed the ciphertext must learn neither the numbers nor whether decryption failed:
+    /// from either, changed ciphertexts reveal the secret, one coefficient every few queries. Results of an
     /// evaluator that computed what was asked are shared through [`SecretKey::decrypt_to_share`].
     ///
     /// # Errors
@@ -92,14 +92,15 @@ impl SecretKey {
     ///
     /// If `flood_bits` is `lambda` bits above a bound on the circuit's error, the revealed numbers are within
     /// statistical distance `2^-lambda` of numbers that do not depend on the error, per coefficient and
-    /// query. The caller bounds the error ([`Ciphertext::flood_bits`] computes the number of bits); queries
-    /// are counted where the key has a budget ([`SecretKey::with_share_budget`]), by the caller elsewhere.
-    /// The numbers lose `flood_bits` of the scale's bits.
+    /// query. The caller bounds the error ([`Ciphertext::flood_bits`] computes the number of bits). Queries
+    /// are counted if the key has a budget ([`SecretKey::with_share_budget`]); otherwise the caller counts
+    /// them. The numbers lose `flood_bits` of the scale's bits.
     ///
-    /// A bound on the error exists for an evaluator that computed what was asked. One that did not can add
-    /// multiples of the secret to the result, and reads them in the numbers, or from whether they came; no
-    /// noise that leaves the numbers useful hides that. [`HonestEvaluator`] is the caller's word that this is
-    /// no such evaluator, or that the result was computed again and is the same ([`Ciphertext::same_as`]).
+    /// The error has a bound only if the evaluator computed what was asked. Another evaluator can add
+    /// multiples of the secret to the result, and read them from the numbers or from a failed decryption;
+    /// noise that leaves the numbers useful does not hide them. By [`HonestEvaluator`] the caller states that
+    /// the evaluator is honest, or that the result was computed again and is the same
+    /// ([`Ciphertext::same_as`]).
     ///
     /// # Errors
     /// As [`SecretKey::decrypt`]; [`CkksError::OutOfRange`] unless `1 <= flood_bits <= 118` and below the
@@ -122,14 +123,14 @@ impl SecretKey {
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
         }
         self.randomness.draw(|rng| {
-            // Counted before anything is decrypted: a query that fails later, or whose result is lost, is
-            // spent.
+            // The query is counted before anything is decrypted, so a query that fails later, or whose result
+            // is lost, is spent.
             self.budget.iter().try_for_each(|budget| budget.spend(self.id))?;
             key.decrypt_with(ciphertext, Some(&mut Flooding { rng, bits: flood_bits }))
         })
     }
 
-    /// The key at the ciphertext's degree and rank, where the ciphertext is one that this key decrypts.
+    /// This key at the ciphertext's degree and rank; an error if this key does not decrypt the ciphertext.
     fn reading(&self, ciphertext: &Ciphertext) -> Result<Cow<'_, Self>, CkksError> {
         let key = if self.params != ciphertext.params && self.params.is_related(&ciphertext.params) {
             Cow::Owned(self.relative(&ciphertext.params)?)
@@ -150,7 +151,7 @@ impl SecretKey {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
         let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
-        // The forms of the secret modulo the first primes, and modulo all where these do not decide.
+        // The secret modulo the first primes; modulo all primes only if these do not determine a number.
         let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };
         let (short, mut whole) = (secret.to_eval(first.ring(), &short)?, None);
         let mut steps = self.progress.steps(ciphertext.bundles.len());
@@ -193,13 +194,12 @@ impl SecretKey {
 }
 
 impl SecretKey {
-    /// The same key, which shares this many results and no more: [`SecretKey::decrypt_to_share`] counts them,
-    /// and refuses when none is left.
+    /// The same key with a budget: [`SecretKey::decrypt_to_share`] counts results and refuses after `results`
+    /// of them.
     ///
-    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that is read
-    /// from a file that has a count, or was stored with one, counts in that file before it decrypts; one that
-    /// was read from a file without a count counts in memory, until it is stored. A copy of the file counts
-    /// for itself.
+    /// The count is stored with the key ([`Stored::save`](crate::file::Stored::save)). A key that was stored
+    /// with a count, or read from a file with a count, counts in that file before it decrypts; any other key
+    /// counts in memory until it is stored. A copy of the file has its own count.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a key that has a budget already.
@@ -217,7 +217,7 @@ impl SecretKey {
         Ok(Self { budget: Some(Budget::of(results)), ..self.clone() })
     }
 
-    /// How many results the key may share in all, and how many are left; nothing where nobody counts.
+    /// How many results the key may share in total, and how many are left; `None` for a key without a budget.
     #[must_use]
     pub fn shares(&self) -> Option<Shares> {
         self.budget.as_ref().map(|budget| budget.shares(self.id))
@@ -235,8 +235,8 @@ mod tests {
     use crate::keys::EncryptOptions;
     use crate::parameters::{Params, Runtime};
 
-    /// What is read modulo few primes and what is read modulo all is one flooded phase: its bound on the
-    /// statistical distance is for one function of the error.
+    /// A phase modulo few primes and modulo all primes has the same noise, because the bound on the
+    /// statistical distance holds for one function of the error.
     #[test]
     fn noise_is_drawn_once_for_all_primes_that_a_phase_is_read_with() {
         let params = Params::preset("insecure_small", &Runtime::default()).expect("preset");
@@ -260,7 +260,7 @@ mod tests {
                 assert_ne!(first, plain, "{bits} bits of noise");
                 assert_eq!(*first, again.restrict(&short).expect("a prefix"), "{bits} bits");
             }
-            // Another body, and another phase of the same body, get noise of their own.
+            // Each body, and each further reading of the same bundle, gets fresh noise.
             let noise: Vec<_> = phases
                 .noise
                 .iter()

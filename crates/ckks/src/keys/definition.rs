@@ -27,7 +27,7 @@ pub use crate::parameters::KeyModulus;
 use crate::parameters::{Params, SMALLER_RING_LEVEL};
 use crate::shape::ModuleShape;
 
-/// Some polynomials of a named secret, possibly under an automorphism.
+/// A range of polynomials of a named secret, optionally under an automorphism.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SecretView {
     /// The secret.
@@ -45,15 +45,15 @@ pub enum Contribution {
     Linear(SecretView),
     /// `s_i s_j` for `i <= j`.
     Quadratic(SecretView),
-    /// The same secret, of one body or several, this many times on the block diagonal.
+    /// The same secret, of one or several bodies, repeated this many times on the block diagonal.
     Diagonal(SecretView, usize),
     /// `phi_j(nu_j s_i)` for each diagonal of a map, `nu_j` the polynomial of the diagonal before its
     /// rotation `phi_j`, `j` outer.
     Raised(SecretView, RaisedMap),
-    /// The parts of the secret at the degree of the samples, or the first of them, as the inputs of a step of
-    /// packing.
+    /// The parts of the secret at the degree of the samples (only the first parts if the samples are
+    /// smaller), as the inputs of a packing step.
     Packed(SecretView, PackingStep),
-    /// The parts of the secrets of all bodies at this degree, one after the other.
+    /// The parts at this degree of the secrets of all bodies, body after body.
     Parts(SecretView, usize),
 }
 
@@ -64,13 +64,13 @@ pub struct KeyDefinition {
     pub name: KeyName,
     /// The matrix `T`.
     pub contribution: Contribution,
-    /// The secret that the result is under, before the automorphism.
+    /// The secret of the result, before the automorphism.
     pub target: SecretView,
     /// The automorphism that follows the switch.
     pub automorphism: Option<GaloisElement>,
     /// The parameters whose chain and switcher the key uses.
     pub params: Params,
-    /// Which of the parameters' moduli the key is made over.
+    /// Which of the parameters' moduli the key uses.
     pub modulus: KeyModulus,
     /// The highest level that the key may serve.
     pub most: Level,
@@ -85,7 +85,7 @@ impl SecretView {
         Self { secret, polys, galois: None }
     }
 
-    /// The polynomials of `secret`, which is the secret named here.
+    /// The polynomials of this view, taken from `secret`, which must be the secret that the view names.
     fn of(&self, secret: &SecretKey) -> Result<SecretKey, CkksError> {
         let first = secret.truncate_rank(self.polys.end)?;
         let part = if self.polys.start == 0 { first } else { first.beyond_rank(self.polys.start)? };
@@ -165,7 +165,7 @@ impl Params {
             }
             Name::Switch(Switch::ChangeSecret { from, to }) => {
                 if [from, to].contains(&SecretName::Packing) {
-                    // Its keys are those of packing alone, over a short modulus.
+                    // The only keys with this secret are packing keys, over a short modulus.
                     let reason =
                         "arrays come under the secret of a ring of packing, and leave it, by packing alone"
                             .to_owned();
@@ -225,7 +225,7 @@ impl Params {
                 }
                 let step = self.packing_step(from, to)?;
                 if under == SecretName::Packing && onto != under {
-                    // What a smaller ring leaves, at that ring's own shape.
+                    // The samples come from a smaller ring, which must be able to switch at its own shape.
                     self.for_samples(from)?.check_switching(true)?;
                 }
                 let source = if under == SecretName::Packing {
@@ -264,7 +264,7 @@ impl Params {
         })
     }
 
-    /// The step of packing from samples of shape `from` to samples of degree `to` and as large as this
+    /// The packing step from samples of shape `from` to samples of degree `to` with the dimension of this
     /// shape's ciphertexts.
     ///
     /// # Errors
@@ -295,7 +295,7 @@ impl Params {
             .map_err(|_| refused())
     }
 
-    /// Refuses products with a known matrix of rows of the degree `degree`.
+    /// Checks that matrices with rows of degree `degree` can be prepared at this shape.
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] at ranks above 1; [`CkksError::OutOfRange`] for a degree that is no power of
@@ -319,7 +319,7 @@ impl Params {
         Ok(())
     }
 
-    /// Refuses a secret that these parameters do not have.
+    /// Checks that these parameters have the secret.
     ///
     /// # Errors
     /// [`CkksError::Unsupported`] where the parameters have no such secret; [`CkksError::OutOfRange`] for
@@ -328,10 +328,10 @@ impl Params {
         self.secret_view(secret).map(|_| ())
     }
 
-    /// Refuses encryptions at `level` whose mask serves more bodies than these parameters protect, and
-    /// samples of a dimension that is too small for the level. Keys are gated with their special primes; this
-    /// is for parameters whose ciphertexts have as long a modulus as keys have, and for shapes that have no
-    /// keys.
+    /// Refuses encryptions at `level` with more bodies under one mask than these parameters protect, and
+    /// samples of a dimension that is too small for the level. Keys are checked separately, with their
+    /// special primes; this check covers parameters whose ciphertexts have as long a modulus as their keys,
+    /// and shapes without keys.
     ///
     /// # Errors
     /// [`CkksError::Insecure`].
@@ -408,7 +408,7 @@ impl Params {
 }
 
 impl Params {
-    /// The map that a raise key applies.
+    /// The linear map that a raise key applies.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for a map that these parameters do not have.
@@ -417,7 +417,7 @@ impl Params {
         dft::first_to_slots(map.slots, map.layers)
     }
 
-    /// Refuses the map of a raise key that these parameters do not have.
+    /// Checks that these parameters have this map of a raise key.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`].
@@ -447,8 +447,8 @@ impl Params {
         Ok(())
     }
 
-    /// For each diagonal of a raised map its rotation `phi_j` and the polynomial `round(2^log2_scale nu_j)`,
-    /// with `phi_j(nu_j x) = d_j phi_j(x)`.
+    /// For each diagonal `d_j` of a raised map the rotation `phi_j` and the polynomial `round(2^log2_scale
+    /// nu_j)`, with `phi_j(nu_j x) = d_j phi_j(x)`.
     pub(crate) fn raised_diagonals(
         &self,
         map: RaisedMap,
@@ -467,10 +467,10 @@ impl Params {
     }
 }
 
-/// Most layers of a raised map: `2^7` diagonals.
+/// Most layers of a raised map, which then has `2^7` diagonals.
 const MOST_RAISED_LAYERS: u32 = 7;
 
-/// Most bits of the factor at which a raised map's diagonals are rounded.
+/// Largest `log2_scale` of a raised map.
 const MOST_RAISED_BITS: u32 = 110;
 
 /// `g^-1` modulo `2 n`.
@@ -479,7 +479,7 @@ fn inverse(element: GaloisElement, degree: usize) -> Result<GaloisElement, CkksE
 }
 
 impl KeyDefinition {
-    /// Polynomials that the key switches together.
+    /// Number of polynomials that one switch takes as inputs.
     #[must_use]
     pub fn inputs(&self) -> usize {
         match &self.contribution {
@@ -506,7 +506,7 @@ impl KeyDefinition {
         self.target.secret.bodies()
     }
 
-    /// Polynomials of each entry of the key.
+    /// Polynomials of each entry of the key: its masks and bodies.
     #[must_use]
     pub fn columns(&self) -> usize {
         self.rank() + self.bodies()
@@ -527,8 +527,8 @@ impl KeyDefinition {
         Ok(self.switcher()?.gadget())
     }
 
-    /// The matrix `T` over `basis`, from the secret named in the contribution; for packing, that secret of
-    /// the samples.
+    /// The matrix `T` over `basis`, computed from the secret that the contribution names; a packing key takes
+    /// the samples' secret.
     pub(super) fn matrix(
         &self,
         secret: &SecretKey,
@@ -579,13 +579,13 @@ impl KeyDefinition {
         }
     }
 
-    /// The secret that the result is under, from `secret`, the secret named in `target`.
+    /// The secret of the result, computed from `secret`, which must be the secret that `target` names.
     pub(super) fn target_secret(&self, secret: &SecretKey) -> Result<SecretKey, CkksError> {
         self.target.of(secret)
     }
 
-    /// Estimated bits of security of the secret that the key is under, over exactly the moduli of a key for
-    /// levels up to `level`.
+    /// Estimated bits of security of the target secret, over exactly the moduli of a key for levels up to
+    /// `level`.
     pub fn security_bits(&self, level: Level) -> Result<f64, CkksError> {
         let chain = self.chain()?;
         let log2_qp = chain.key_basis(level).log2(chain.ring());
@@ -613,8 +613,8 @@ impl KeyDefinition {
         })
     }
 
-    /// Refuses a key for levels up to `level` whose secret has fewer bits of security than the parameters
-    /// promise.
+    /// Refuses a key for levels up to `level` whose target secret has fewer bits of security than the
+    /// parameters promise.
     ///
     /// # Errors
     /// [`CkksError::Level`] above the highest level that the key may serve; [`CkksError::Insecure`].
@@ -642,15 +642,15 @@ impl KeyDefinition {
         })
     }
 
-    /// Bytes of the key for levels up to `level`, in memory.
+    /// Bytes in memory of the key for levels up to `level`.
     pub fn bytes(&self, level: Level) -> Result<usize, CkksError> {
         let (chain, gadget) = (self.chain()?, self.gadget()?);
         Ok(crate::parameters::switch_key_bytes(chain, gadget, (self.inputs(), self.columns()), level))
     }
 }
 
-/// The bits of a secret whose mask serves several bodies: the security argument loses one bit for each
-/// doubling of their number. What the security table does not cover, 0 bits, stays so.
+/// The bits of security with several bodies under one mask: the security argument loses one bit for each
+/// doubling of their number. 0 bits, which the security table gives outside its range, stay 0.
 fn charged_bits(bits: f64, bodies: usize) -> f64 {
     (bits - (bodies as f64).log2()).max(0.0)
 }

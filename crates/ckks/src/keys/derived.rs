@@ -1,5 +1,5 @@
-//! Derived keys: the representations of evaluation keys that switching methods need, derived ahead of or on
-//! first use, and dropped again.
+//! Derived keys: the representations of evaluation keys that switching methods need. They are derived on
+//! first use or in advance, and can be dropped again.
 
 use std::sync::Arc;
 
@@ -11,12 +11,11 @@ use crate::error::CkksError;
 use crate::progress::Progress;
 
 impl EvaluationKeys {
-    /// Derives the representations of the keys that switches at `levels` (all levels if absent) would derive
-    /// on first use, as far as the budget for derived keys allows. Returns the bytes of all derived
-    /// representations.
+    /// Derives in advance the representations of the keys that switches at `levels` (`None`: all levels)
+    /// need, as far as the budget for derived keys allows. Returns the bytes of all derived representations.
     ///
-    /// Levels above the highest level of a key are skipped. Keys with different highest levels that are used
-    /// together may derive more representations later.
+    /// For each key, levels above its highest level are skipped. Keys with different highest levels that are
+    /// used in one operation may derive further representations later.
     ///
     /// Each derivation is reported to `progress`.
     ///
@@ -35,7 +34,7 @@ impl EvaluationKeys {
         Ok(self.derived_bytes())
     }
 
-    /// The derivations to be done: one derivation serves all levels that use the same method.
+    /// Adds the derivations to be done to `work`; one derivation serves all levels that use the same method.
     fn derivations<'k>(
         &'k self,
         levels: Option<&[Level]>,

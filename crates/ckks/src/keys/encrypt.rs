@@ -1,4 +1,4 @@
-//! Encryption: encryptions of zero, by either key, with messages added to their bodies.
+//! Encryption: encryptions of zero with the secret or the public key, with messages added to their bodies.
 
 use std::borrow::Borrow;
 
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// Makes encryptions of zero modulo the primes of a basis.
 type Zero<'k> = Box<dyn Fn(&Basis, &mut SecretRng) -> Result<Bundle<Eval>, CkksError> + 'k>;
 
-/// A key as encryptions see it.
+/// The parts of a secret or public key that encryption uses.
 pub(super) struct Encryptor<'k> {
     pub(super) params: &'k Params,
     pub(super) key_id: KeyId,
@@ -30,7 +30,7 @@ pub(super) struct Encryptor<'k> {
     pub(super) zero: Zero<'k>,
 }
 
-/// What a ciphertext is before it has bundles.
+/// The properties of a ciphertext whose bundles are still to be made.
 pub(super) struct Outline<'s> {
     pub(super) secret: SecretName,
     pub(super) shape: &'s [usize],
@@ -40,7 +40,7 @@ pub(super) struct Outline<'s> {
 }
 
 impl Encryptor<'_> {
-    /// Encrypts an array. The time depends on the numbers only through their number and the bound that
+    /// Encrypts an array. The time depends on the numbers only through their count and the bound that
     /// `options` declare.
     pub(super) fn array(
         &self,
@@ -67,7 +67,7 @@ impl Encryptor<'_> {
             "put several rows into each polynomial (`lanes`), transpose it, so that few long rows fill theirs, or encrypt a part of it at a time",
         )?;
         let largest = deciding_magnitude(options.bound, values, scale);
-        // Two encryptions of one array have different errors.
+        // Rounding is random, so that two encryptions of one array have different rounding errors.
         let rounding = Rounding::random(rng);
         let message = |polynomial: usize| {
             let rounding = rounding.of_case(polynomial as u64);
@@ -78,8 +78,8 @@ impl Encryptor<'_> {
         Ok(self.messages(outline, rng, message)?.freshly(options.bound, self.variance, false))
     }
 
-    /// Encrypts the messages of an array by polynomial, those of one bundle at a time; one that is absent is
-    /// zero. The estimate is for the caller to set.
+    /// Encrypts the messages of an array, bundle by bundle; an absent message is zero. The caller sets the
+    /// estimate.
     pub(super) fn messages<M: Borrow<Poly<Eval>>>(
         &self,
         outline: Outline<'_>,

@@ -55,7 +55,7 @@ impl HeldKey {
 /// The keys of one operation, found in a key set.
 #[derive(Debug, Clone)]
 pub(crate) enum Found<'k> {
-    /// Nothing is to be switched.
+    /// The operation switches nothing.
     Nothing,
     /// One switch after another.
     InTurn(Vec<&'k HeldKey>),
@@ -64,7 +64,7 @@ pub(crate) enum Found<'k> {
 }
 
 impl<'k> Found<'k> {
-    /// The key of an operation that is one switch; `None` where there is none, or several.
+    /// The key of an operation that is one switch; `None` for an operation without switches or with several.
     pub(crate) fn single(&self) -> Option<&'k HeldKey> {
         match self {
             Self::InTurn(keys) if keys.len() == 1 => Some(keys[0]),
@@ -103,7 +103,7 @@ pub struct EvaluationKeys {
     params: Params,
     id: KeyId,
     keys: BTreeMap<KeyAddress, Arc<HeldKey>>,
-    /// The variances of operations by these keys, as far as they were asked for.
+    /// Cache of the variances that operations with these keys add.
     variances: Variances,
 }
 
@@ -112,7 +112,7 @@ pub struct EvaluationKeys {
 struct Variances(Mutex<HashMap<(ModuleShape, Operation, Level, usize), f64>>);
 
 impl Clone for Variances {
-    /// Nothing: a copy of the set may get other keys.
+    /// An empty cache, because a copy of the set may get other keys.
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -136,12 +136,12 @@ impl EvaluationKeys {
         self.keys.insert(address, Arc::new(key)).is_none()
     }
 
-    /// The keys of both sets, which belong to one secret. Of keys of one name the one that serves more levels
-    /// is taken. Keys are shared, not copied.
+    /// The union of both sets, which must belong to one secret. If both have a key of one name, the key with
+    /// the higher level is taken. Keys are shared, not copied.
     ///
     /// # Errors
-    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`] where the sets belong to different parameters
-    /// or secrets.
+    /// [`CkksError::WrongParams`], [`CkksError::WrongSecret`] if the sets belong to different parameters or
+    /// secrets.
     pub fn merged(&self, other: &Self) -> Result<Self, CkksError> {
         self.params.check_same(&other.params, "the other set of evaluation keys")?;
         self.id.check_same(other.id, "the other set of evaluation keys")?;
@@ -190,7 +190,7 @@ impl EvaluationKeys {
     /// The keys at `shape`.
     ///
     /// # Errors
-    /// [`CkksError::NoRelativeKeys`], which names the shapes that the set has keys for.
+    /// [`CkksError::NoRelativeKeys`] for another shape without keys; it lists the shapes with keys.
     pub fn relative(&self, shape: ModuleShape) -> Result<KeysOfShape<'_>, CkksError> {
         if shape == self.params.shape() || self.names_at(shape).next().is_some() {
             return Ok(KeysOfShape { all: self, shape });
@@ -215,7 +215,7 @@ impl EvaluationKeys {
     /// `period`.
     ///
     /// # Errors
-    /// The error that names what is missing: no key, or keys of lower levels only.
+    /// An error that says whether the key is missing or only serves lower levels.
     pub(crate) fn find(
         &self,
         params: &Params,
@@ -242,8 +242,8 @@ impl EvaluationKeys {
         })
     }
 
-    /// The variance that the switches of `operation` at the shape of `params` and at `level` add to a
-    /// coefficient, by these keys, without the rounding of the last mod-down.
+    /// The variance that the switches of `operation` with these keys, at the shape of `params` and at
+    /// `level`, add to a coefficient, without the rounding of the last mod-down.
     pub(crate) fn variance(
         &self,
         params: &Params,
@@ -268,8 +268,8 @@ impl EvaluationKeys {
         Ok(variance)
     }
 
-    /// Refuses `needs` that these keys do not serve, all missing keys in one error, before a long computation
-    /// finds them one by one. Slots repeat with `period`.
+    /// Refuses `needs` that these keys do not serve, and lists all missing keys in one error before a long
+    /// computation starts. Slots repeat with `period`.
     ///
     /// # Errors
     /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
@@ -314,8 +314,7 @@ impl EvaluationKeys {
         })
     }
 
-    /// The error that says why the keys of `operation` are missing: the set has them for lower levels only,
-    /// or not at all.
+    /// The error for missing keys of `operation`: the set has keys for lower levels only, or no keys.
     fn missing(&self, params: &Params, operation: Operation, level: Level, period: usize) -> CkksError {
         let shape = params.shape();
         if let Err(error) = self.relative(shape) {
@@ -348,7 +347,7 @@ impl EvaluationKeys {
         self.own().relinearisation()
     }
 
-    /// The rotation steps that have their own keys, in `[0, slots)`; rotations that can only be composed of
+    /// The rotation steps, in `[0, slots)`, that have their own keys; rotations that are only composed of
     /// others are not listed.
     #[must_use]
     pub fn rotation_steps(&self) -> Vec<i64> {
@@ -368,7 +367,7 @@ impl EvaluationKeys {
             .any(|name| matches!(name, KeyName::Automorphism { secret: SecretName::Temporary, .. }))
     }
 
-    /// Bytes in memory, masks expanded.
+    /// Bytes of all keys in memory, with their masks expanded from the seeds.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.keys.values().map(|held| held.key.bytes()).sum()

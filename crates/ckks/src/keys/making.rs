@@ -1,5 +1,5 @@
-//! How the owner makes evaluation keys: first the required keys are listed and insecure ones refused, then
-//! each key is made by its definition.
+//! Making of evaluation keys: the required keys are listed, insecure ones are refused, and each key is then
+//! made from its definition.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ impl SecretKey {
     /// Exactly the evaluation keys that `needs` states.
     ///
     /// # Errors
-    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key that its secret does not protect;
-    /// [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
+    /// As [`Params::required_keys`]; [`CkksError::Insecure`] for a key whose secret does not protect its
+    /// modulus; [`CkksError::NotEnoughMemory`]; [`CkksError::Cancelled`].
     pub fn evaluation_keys(&self, needs: &KeyNeeds) -> Result<EvaluationKeys, CkksError> {
         self.randomness.draw(|rng| self.make_keys(needs, rng))
     }

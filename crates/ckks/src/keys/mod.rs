@@ -3,9 +3,9 @@
 //!
 //! The modules, lowest first: [`definition`] defines what the keys of [`names`](crate::names) are; [`route`]
 //! decides which keys an operation uses; [`needs`] lists the operations of a computation; [`requirements`]
-//! turns these operations into keys by name; `budget` counts shared results; `randomness` says where
-//! randomness comes from; `encrypt` encrypts, by either key; `secret` holds these keys; `decrypt` decrypts;
-//! `evaluation` is a key set; `making` makes a key set.
+//! turns these operations into keys by name; `budget` counts shared results; `randomness` supplies the random
+//! generator; `encrypt` encrypts with the secret or the public key; `secret` holds these two keys; `decrypt`
+//! decrypts; `evaluation` is a key set; `making` makes a key set.
 
 mod budget;
 mod decrypt;

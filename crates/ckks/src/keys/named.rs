@@ -1,4 +1,4 @@
-//! The owner's secrets by name: the main one, and all others drawn from the key's seed.
+//! The owner's secrets by name: the main secret, and all other secrets, which are drawn from the key's seed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::shape::ModuleShape;
 /// Domain-separation string of the seeds of named secrets.
 const NAMED_SECRET_DOMAIN: &str = "clathrate named secret v1";
 
-/// A secret of shape `from`, split, combined or cut to the shape `to` of the same family.
+/// A secret of shape `from`, brought to the shape `to` of the same family by degree moves and a lower rank.
 fn reshaped(
     secret: &clathrate_lattice::SecretKey,
     from: ModuleShape,
     to: ModuleShape,
 ) -> Result<clathrate_lattice::SecretKey, CkksError> {
-    // In the order of components that degree moves use, cutting the rank and moving the degree commute, so
-    // the secret is cut at the smaller degree.
+    // Degree moves order the components such that cutting the rank and moving the degree commute, so the rank
+    // is cut at the smaller degree.
     Ok(if to.degree <= from.degree {
         secret.split_degree(to.degree)?.truncate_rank(to.rank)?
     } else {
@@ -32,7 +32,7 @@ fn reshaped(
 }
 
 impl SecretKey {
-    /// The secret called `name` of samples of shape `shape`, which are packed at this shape.
+    /// The secret called `name` of samples of shape `shape` that are packed to this key's shape.
     pub(super) fn of_samples(
         &self,
         name: SecretName,
@@ -44,11 +44,11 @@ impl SecretKey {
         Ok(self.relative(&self.params.for_samples(shape)?)?.named(name)?.into_owned())
     }
 
-    /// This key with the secret of another library's LWE samples, by the number `number`: it makes keys that
-    /// pack samples under it, and decrypts them. The secret is not stored with the key.
+    /// This key with the secret of another library's LWE samples added under `number`: the result makes keys
+    /// that pack samples under that secret, and decrypts such samples. The secret is not stored with the key.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] without coefficients, for more than these parameters' dimension, and for
+    /// [`CkksError::OutOfRange`] for no coefficients or more than these parameters' dimension, and for
     /// coefficients other than -1, 0 and 1.
     pub fn with_outside_secret(&self, number: u64, coefficients: &[i8]) -> Result<Self, CkksError> {
         let most = self.params.root_shape().dimension();
@@ -70,9 +70,9 @@ impl SecretKey {
         Ok(key)
     }
 
-    /// The same secret for a relative of these parameters: split, combined or cut to its shape. A cut secret
-    /// is nested in this one. The key holds the seed of this one, whatever its shape: whoever has it can draw
-    /// all devices', bodies' and packing secrets and the authentication key.
+    /// The same secret for a relative of these parameters, split, combined or cut to its shape. A cut secret
+    /// consists of the first polynomials of this one. The result holds the same seed whatever its shape:
+    /// whoever has it can draw all secrets of devices, bodies and packing, and the authentication key.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`] for parameters of another family, or of a larger dimension than this key's.
@@ -86,9 +86,9 @@ impl SecretKey {
         Ok(Self { params: params.clone(), secret, ..self.clone() })
     }
 
-    /// The randomness that the secret called so is drawn from.
+    /// The generator from which the secret called `label` is drawn.
     fn stream_of(&self, label: &str) -> SecretRng {
-        // The hasher holds the seed, and its output is the key of a secret: both are overwritten.
+        // The hasher holds the seed, and its output determines a secret, so both are overwritten.
         let mut hasher = Zeroizing::new(blake3::Hasher::new_derive_key(NAMED_SECRET_DOMAIN));
         hasher.update(&self.seed);
         hasher.update(label.as_bytes());
@@ -97,12 +97,12 @@ impl SecretKey {
         SecretRng::from_seed(*key.as_bytes())
     }
 
-    /// The secret called `name` at this shape. All secrets but the main one are drawn from this key's seed,
-    /// each with a separate domain, so that keys made at different times fit together. The secrets of bodies
-    /// and devices are drawn at the root's shape and then split, combined or cut like the main secret, so
-    /// that moves of the degree and to higher ranks need no key for these secrets either. Only a device's
+    /// The secret called `name` at this shape. All secrets except the main one are drawn from this key's
+    /// seed, each with its own domain, so keys made at different times have the same secrets. The secrets of
+    /// bodies and devices are drawn at the root's shape and then split, combined or cut like the main secret,
+    /// so moves of the degree and to higher ranks need no key for these secrets either. Only a device's
     /// samples of a dimension that is too small for keys
-    /// ([`Params::is_for_samples`](crate::Params::is_for_samples)) are under a secret drawn for that
+    /// ([`Params::is_for_samples`](crate::Params::is_for_samples)) have a secret that is drawn for that
     /// dimension.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl SecretKey {
                 &mut rng,
             )
         };
-        // At the root's shape, then brought to this one.
+        // Drawn at the root's shape, then brought to this shape.
         let of_root = |labels: Vec<String>| {
             let (root, number) = (self.params.root()?, labels.len());
             let (shape, distribution) = (root.shape(), root.distribution_of(root.rank()));
@@ -142,7 +142,7 @@ impl SecretKey {
             of_root(wanted.map(|index| format!("body {index} of {count}")).collect())
         };
         Ok(Cow::Owned(match name {
-            // Every encryption and decryption asks for it: no copy.
+            // Every encryption and decryption uses the main secret, so it is borrowed instead of copied.
             SecretName::Main => return Ok(Cow::Borrowed(&*self.secret)),
             SecretName::Temporary => {
                 let temporary = self
@@ -203,8 +203,8 @@ impl SecretKey {
                     coefficients,
                 )?
             }
-            // Samples are under a uniform secret of their own dimension. It is no part of another, which may
-            // be sparse.
+            // Samples of a small dimension have a uniform secret of that dimension. It is no part of a larger
+            // secret, because that secret may be sparse.
             SecretName::Device(number) if self.params.is_for_samples() => {
                 let samples = ModuleShape { degree: 1, rank: shape.dimension() };
                 let drawn = draw(

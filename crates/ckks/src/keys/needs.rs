@@ -1,4 +1,4 @@
-//! Which operations a computation performs, stated before any key exists and without parameters.
+//! The operations that a computation performs, stated before any key exists and without parameters.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::arrays::layout::MOST_BODIES;
 use crate::names::{Operation, SecretName, Switch};
 use crate::shape::ModuleShape;
 
-/// The highest level that keys must serve.
+/// The highest level that a key must serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyLevel {
-    /// Levels up to this one.
+    /// All levels up to this one.
     Level(usize),
-    /// All levels, those of a bootstrap too.
+    /// All levels, including those that a bootstrap uses.
     Top,
 }
 
@@ -58,19 +58,19 @@ pub struct KeyNeeds {
     /// The needs at other shapes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     relatives: BTreeMap<ModuleShape, KeyNeeds>,
-    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
+    /// Needs along sequences of rank reductions; the parameters determine their shapes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     descents: Vec<Descent>,
 }
 
-/// The same needs at every shape that a sequence of rank reductions passes through.
+/// Needs that are the same at every shape along a sequence of rank reductions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descent {
-    /// Ranks to reduce to, one after the other.
+    /// The ranks after each reduction, in turn.
     pub ranks: Vec<usize>,
-    /// Whether conversions to the higher degree are wanted, from the first rank and from these.
+    /// Whether arrays are also converted to the higher degree, at the first rank and after each reduction.
     pub to_rlwe: bool,
-    /// Levels that the reductions and conversions serve.
+    /// The highest level of the reductions and conversions.
     #[serde(alias = "reach")]
     pub key_level: KeyLevel,
     /// The needs at each shape.
@@ -97,18 +97,18 @@ mod as_list {
     }
 }
 
-/// Bundles that a round of a format switch brings under one mask at most, where their number has such a
-/// factor: rounds of four have half as many divisions as rounds of two, and keys of 1.3 times their size.
+/// Most bundles that one round of a format switch brings under one mask, if their number has such a factor:
+/// rounds of four need half as many divisions as rounds of two, with keys of 1.3 times the size.
 const MOST_IN_A_ROUND: usize = 4;
 
-/// The rounds of a format switch from bundles of one body to bundles of `bodies`: for each its bodies before
-/// and after. Large factors come first, because keys of a round have an entry for each bundle and each body
-/// of the result; a large prime factor makes one large key. More than [`MOST_BODIES`] bodies, and none, have
-/// one round that no key serves. [pcmm-mambo, sec. 3.3]
+/// The rounds of a format switch from bundles of one body to bundles of `bodies` bodies: for each round, the
+/// bodies per bundle before and after it. Large factors come first, because the key of a round has an entry
+/// for each bundle and each body of the result; a large prime factor makes one large key. For no bodies or
+/// more than [`MOST_BODIES`] the result is one round, for which no key can be made. [pcmm-mambo, sec. 3.3]
 #[must_use]
 pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
     if bodies <= 1 || bodies > MOST_BODIES {
-        // One body, or what no key is made for.
+        // One body, or a number of bodies for which no key can be made.
         return vec![(1, bodies)];
     }
     let (mut factors, mut rest) = (Vec::new(), bodies);
@@ -170,8 +170,8 @@ impl KeyNeeds {
         })
     }
 
-    /// Any rotation, from keys of the powers of two alone, left and right, at the temporary rank. [dpad-he,
-    /// sec. 3.5]
+    /// Any rotation, composed at the temporary rank from rotations by powers of two, left and right.
+    /// [dpad-he, sec. 3.5]
     #[must_use]
     pub fn power_rotations(self, key_level: KeyLevel) -> Self {
         self.operation(Operation::RotateByPowers, key_level)
@@ -190,7 +190,7 @@ impl KeyNeeds {
         self.operation(Operation::Switch(Switch::ChangeSecret { from, to }), key_level)
     }
 
-    /// Bringing `bodies` bundles under one mask, and taking each of them out again.
+    /// Bringing `bodies` bundles under one mask, and extracting each of them again.
     ///
     /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys)
     /// refuses them.
@@ -225,7 +225,7 @@ impl KeyNeeds {
         self.operation(Operation::Switch(Switch::BodyParts { bodies, degree }), key_level)
     }
 
-    /// Rotations of arrays of `bodies` bodies under one mask.
+    /// Rotations of arrays with `bodies` bodies under one mask.
     #[must_use]
     pub fn rotations_of_bodies(
         self,
@@ -239,7 +239,7 @@ impl KeyNeeds {
         steps.into_iter().filter(|&step| step != 0).fold(self, need)
     }
 
-    /// Complex conjugation of arrays of `bodies` bodies under one mask.
+    /// Complex conjugation of arrays with `bodies` bodies under one mask.
     #[must_use]
     pub fn conjugation_of_bodies(self, bodies: usize, key_level: KeyLevel) -> Self {
         self.operation(Operation::Conjugate(SecretName::Bodies(bodies)), key_level)
@@ -271,10 +271,9 @@ impl KeyNeeds {
         self
     }
 
-    /// These needs, and the same needs at every shape that reductions to `ranks` and, if `to_rlwe` is set,
-    /// conversions to the higher degree lead to.
-    ///
-    /// Needs stated so before are not followed again.
+    /// These needs, and the same needs at every shape to which reductions to `ranks` and, if `to_rlwe` is
+    /// set, conversions to the higher degree lead. Needs that an earlier call of this function added are not
+    /// repeated at these shapes.
     #[must_use]
     pub fn along(mut self, ranks: &[usize], to_rlwe: bool, key_level: KeyLevel) -> Self {
         if !ranks.is_empty() || to_rlwe {
@@ -302,7 +301,7 @@ impl KeyNeeds {
         self
     }
 
-    /// The operations and their levels, of this shape alone.
+    /// The operations and their levels at this shape, without those of other shapes.
     pub fn operations(&self) -> impl Iterator<Item = (Operation, KeyLevel)> {
         self.operations.iter().map(|(&operation, &key_level)| (operation, key_level))
     }
@@ -313,8 +312,8 @@ impl KeyNeeds {
         self.operations.get(&operation).copied()
     }
 
-    /// The highest level of an operation at shape `at`, for needs of shape `own`; needs at other shapes are
-    /// searched too.
+    /// The highest level at which `operation` is needed at shape `at`, if `own` is the shape of these needs;
+    /// needs at other shapes are searched too.
     #[must_use]
     pub fn key_level_at(&self, own: ModuleShape, at: ModuleShape, operation: Operation) -> Option<KeyLevel> {
         let here = self.key_level_of(operation).filter(|_| own == at);
@@ -351,7 +350,7 @@ impl KeyNeeds {
         self.relatives.iter().map(|(&shape, needs)| (shape, needs))
     }
 
-    /// Needs along sequences of rank reductions, whose shapes follow from the parameters.
+    /// Needs along sequences of rank reductions; the parameters determine their shapes.
     #[must_use]
     pub fn descents(&self) -> &[Descent] {
         &self.descents

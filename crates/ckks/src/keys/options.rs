@@ -10,14 +10,14 @@ use crate::names::SecretName;
 /// How many consecutive rows share a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lanes {
-    /// As many as there is room for.
+    /// As many as fit.
     Most,
     /// This many, a power of two.
     Of(usize),
 }
 
-/// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at the top
-/// level, with one body in each bundle.
+/// Options of an encryption. The default encodes vectors in slots and matrices in coefficients, at
+/// [`Params::fresh_level`](crate::Params::fresh_level), with one body in each bundle.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -33,31 +33,31 @@ pub enum Lanes {
 pub struct EncryptOptions {
     /// How numbers are encoded in polynomials; absent for slots for vectors and coefficients for matrices.
     pub encoding: Option<Encoding>,
-    /// The level; absent for the top.
+    /// The level; absent for [`Params::fresh_level`](crate::Params::fresh_level).
     pub level: Option<Level>,
     /// The scale; absent for the level's canonical one.
     pub scale: Option<f64>,
-    /// Bodies under one mask, which makes the secret [`SecretName::Bodies`]; absent for one body under the
-    /// main secret.
+    /// The number of bodies under one mask, under the secret [`SecretName::Bodies`]; absent for one body
+    /// under the main secret.
     pub bodies: Option<usize>,
-    /// Which axis runs over the bodies; absent for the chunks of a row if a row has several chunks, otherwise
-    /// for rows.
+    /// Which axis the bodies index; absent for the chunks of a row if a row has several chunks, otherwise for
+    /// rows.
     pub axis: Option<BodyAxis>,
-    /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or a polynomial has
-    /// room for (coefficients).
+    /// Numbers per polynomial, a power of two; absent for as many as a row needs (slots) or as fit into a
+    /// polynomial (coefficients).
     pub capacity: Option<usize>,
-    /// Consecutive rows, of slots or of real coefficients, that share a polynomial, where a row is shorter
-    /// than a polynomial; absent for one row in each.
+    /// How many consecutive rows, of slots or of real coefficients, share a polynomial if rows are shorter
+    /// than a polynomial; absent for one row per polynomial.
     pub lanes: Option<Lanes>,
-    /// Neighbouring slots that each hold the same number, as those of sums of rows that share polynomials;
+    /// The number of neighbouring slots that hold the same number, as in sums of rows that share polynomials;
     /// absent for one.
     pub copies: Option<usize>,
     /// The order of numbers inside a polynomial.
     pub order: Order,
-    /// The largest magnitude that the numbers may have, which everybody sees; absent for none. Results then
-    /// have bounds, too ([`Ciphertext::bound`](crate::Ciphertext::bound)). With a bound the time of an
-    /// encryption does not depend on the numbers; without, it shows whether double precision serves for the
-    /// largest one.
+    /// The largest magnitude that the numbers may have, which is public; absent for no bound. With a bound,
+    /// results have bounds too ([`Ciphertext::bound`](crate::Ciphertext::bound)), and the time of an
+    /// encryption does not depend on the numbers. Without a bound, the time reveals whether double precision
+    /// suffices for the largest number.
     pub bound: Option<f64>,
 }
 
@@ -100,11 +100,11 @@ impl EncryptOptions {
         Ok(layout.with_bodies(self.bodies.unwrap_or(1), self.axis)?.with_order(self.order))
     }
 
-    /// Refuses numbers above the bound, and a bound that is none.
+    /// Refuses numbers above the bound, and a bound that is not positive and finite.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`].
-    #[inline(never)] // Tests know the branch on numbers by the name of this function.
+    #[inline(never)] // Tests find the branch on the numbers by the name of this function.
     pub(super) fn check_bound(&self, values: ValuesRef<'_>) -> Result<(), CkksError> {
         let Some(bound) = self.bound else { return Ok(()) };
         if !(bound.is_finite() && bound > 0.0) {

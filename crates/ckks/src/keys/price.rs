@@ -20,7 +20,7 @@ pub struct Cost {
     /// Predicted nanoseconds on this machine.
     pub nanoseconds: f64,
     /// Predicted nanoseconds by the built-in model ([`MachineProfile::reference`]), which are the same on
-    /// every machine: what plans compare, so that owners and evaluators plan alike.
+    /// every machine. Plans compare this price, so that owners and evaluators choose the same plan.
     pub price: f64,
     /// Transforms of one polynomial modulo one prime, forward and inverse.
     pub transforms: f64,
@@ -44,7 +44,7 @@ impl AddAssign for Cost {
 }
 
 impl Cost {
-    /// The cost of doing the same `count` times.
+    /// The cost of `count` repetitions.
     #[must_use]
     pub fn times(self, count: f64) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Cost {
     }
 }
 
-/// The costs of the steps of a linear transform: each for one bundle and one key.
+/// The costs of the steps of a linear transform, each for one bundle and one key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TransformCosts {
     /// The decomposition of a mask.
@@ -69,7 +69,7 @@ pub struct TransformCosts {
     pub mask_division: Cost,
     /// The mod-down of a whole bundle.
     pub division: Cost,
-    /// A whole switch on its own.
+    /// A whole switch.
     pub switch: Cost,
     /// The rescale of a bundle of one body.
     pub rescale: Cost,
@@ -103,7 +103,7 @@ impl KeyDefinition {
         self.cost_of(&self.switch_counts(level)?)
     }
 
-    /// The cost of the decomposition within one switch, which further switches of the same ciphertext share.
+    /// The cost of the decomposition within one switch, which switches of the same ciphertext can share.
     pub fn decomposition_cost(&self, level: Level) -> Result<Cost, CkksError> {
         let switcher = self.switcher()?;
         self.cost_of(&switcher.decomposition_counts(&*switcher.tables_for(level, self.most)?, self.inputs()))
@@ -138,8 +138,8 @@ impl KeyDefinition {
         })
     }
 
-    /// The cost at `level` of rotations by `rotations` keys of this kind, each of the sum before it, whose
-    /// bodies share one mod-down; `None` where the keys' method has no such sums.
+    /// The cost at `level` of `rotations` rotations by keys of this kind, each of the sum before it, with one
+    /// mod-down for all bodies of the sums; `None` if the keys' method does not support such sums.
     fn rotated_sums_cost(&self, level: Level, rotations: usize) -> Result<Option<Cost>, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_for(level, self.most)?;
@@ -155,8 +155,8 @@ impl KeyDefinition {
     }
 
     /// The costs at `level` of the decomposition of `inputs` polynomials, of their product with a key of this
-    /// kind for so many inputs, and of the mod-down with a rescale, by the keys as they were made for this
-    /// level.
+    /// kind for as many inputs, and of the mod-down, with keys in the representation in which they are made,
+    /// for levels up to `level`.
     pub(crate) fn steps_as_made(&self, level: Level, inputs: usize) -> Result<[Cost; 3], CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -167,8 +167,8 @@ impl KeyDefinition {
         ])
     }
 
-    /// The arguments of the noise formulas for keys as they were made for `level`: digits and bits of the
-    /// special modulus.
+    /// The arguments of the noise formulas for keys in the representation in which they are made for `level`:
+    /// the digits and the bits of the special modulus.
     pub(crate) fn digits_as_made(&self, level: Level) -> Result<(Vec<(f64, usize)>, f64), CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
@@ -194,7 +194,7 @@ impl KeyDefinition {
 }
 
 impl Params {
-    /// The definitions of the keys of `operation` at `level`, on the route that a complete key set gives.
+    /// The route of `operation` at `level` with a complete key set, and the definitions of the route's keys.
     fn definitions(
         &self,
         operation: Operation,
@@ -209,11 +209,11 @@ impl Params {
         Ok((route, definitions))
     }
 
-    /// The cost of the switches of `operation` at `level`, for one bundle.
+    /// The cost, for one bundle, of the switches of `operation` at `level`.
     ///
     /// # Errors
-    /// `NoSpecialPrimes` where these parameters cannot switch; level errors; the error of a missing key where
-    /// the parameters do not allow the operation's keys.
+    /// `NoSpecialPrimes` if these parameters cannot switch; level errors; the error of a missing key if the
+    /// parameters do not allow the operation's keys.
     pub fn operation_cost(&self, operation: Operation, level: Level) -> Result<Cost, CkksError> {
         self.operation_cost_by(operation, level, self.max_level())
     }
@@ -243,9 +243,9 @@ impl Params {
         Ok(sum)
     }
 
-    /// The cost at `level` of rotations, each of the sum before it, whose bodies share one mod-down, by keys
-    /// made for levels up to `key_level`; `None` where a rotation does not take one switch or the keys'
-    /// method has no such sums.
+    /// The cost at `level` of rotations, each applied to the sum of all terms before it, with one mod-down
+    /// shared by the bodies, with keys made for levels up to `key_level`; `None` if a rotation takes more
+    /// than one switch or the keys' method does not support such sums.
     pub(crate) fn rotated_sums_cost(
         &self,
         rotations: &[Operation],
@@ -295,7 +295,7 @@ impl Params {
         self.route_variance(operation, level, &route, &definitions)
     }
 
-    /// As [`Params::operation_variance_by`], by the keys of a route, each made for levels up to its own.
+    /// As [`Params::operation_variance_by`], with the keys of a route, each with its own key level.
     pub(super) fn route_variance(
         &self,
         operation: Operation,
@@ -327,7 +327,7 @@ impl Params {
             + roundings)
     }
 
-    /// The time that `nanoseconds` gives, by the profile of this machine and by the one that plans compare.
+    /// The time by `nanoseconds` with this machine's profile, and the price with the reference profile.
     pub(crate) fn timed(&self, nanoseconds: impl Fn(&MachineProfile) -> f64) -> Cost {
         Cost {
             nanoseconds: nanoseconds(self.machine_profile()),
@@ -347,7 +347,7 @@ impl Params {
         }
     }
 
-    /// The cost of exact or floating-point products of matrices with these counts.
+    /// The cost of exact or floating-point matrix products with these counts.
     pub(crate) fn product_cost(&self, counts: &ProductCounts) -> Cost {
         Cost {
             multiply_adds: counts.multiply_adds as f64,
@@ -367,14 +367,14 @@ impl Params {
         Cost { hadamard_products: rows as f64, ..self.passes_cost(rows) }
     }
 
-    /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. They take
-    /// the time of products of polynomials, because they read and write as much, but they do not count as
-    /// products.
+    /// The cost of `rows` sums of two polynomials modulo one prime, or of products with a number. Each takes
+    /// the time of a product of polynomials, because it reads and writes as much, but does not count as a
+    /// product.
     pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
         self.timed(|profile| rows as f64 * profile.at(self.degree()).product)
     }
 
-    /// The cost of the transforms of one polynomial of degree `degree` at `level`, from or to Eval form.
+    /// The cost of the transforms of one polynomial of degree `degree` at `level` to or from `Poly<Eval>`.
     pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Cost {
         let primes = self.chain().basis(level).len();
         Cost { transforms: primes as f64, ..self.transforms_time(primes, degree) }
@@ -396,7 +396,7 @@ impl Params {
         let (read, written) = (matrix.inner() as f64 * poly_bytes, matrix.rows() as f64 * poly_bytes);
         let polys = polys as f64;
         cost = cost.times(polys);
-        // The results are in new memory, which no cache holds before.
+        // The results are written to new memory, which no cache holds.
         cost += self.timed(|profile| {
             profile
                 .memory_nanoseconds(read * polys, written * polys)

@@ -1,4 +1,4 @@
-//! Where the keys' randomness comes from.
+//! The random generator of a key's operations.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,8 +6,8 @@ use clathrate_lattice::SecretRng;
 
 use crate::error::CkksError;
 
-/// The generator that was given, or for each operation a new one from the operating system's entropy. Clones
-/// share the generator that was given.
+/// The generator that the caller gave, or `None` for a new generator per operation, seeded from the operating
+/// system's entropy. Clones share the caller's generator.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Randomness(Option<Arc<Mutex<SecretRng>>>);
 
@@ -17,8 +17,7 @@ impl Randomness {
         Self(Some(Arc::new(Mutex::new(rng))))
     }
 
-    /// One operation, which draws from the generator that it is given. Operations that share a generator wait
-    /// for one another.
+    /// Runs `operation` with the generator. Operations that share a generator run one after another.
     ///
     /// # Errors
     /// [`CkksError::Lattice`] where entropy fails; those of `operation`.

@@ -1,5 +1,5 @@
-//! From operations to keys: the names of the keys that the owner makes, each with the highest level that the
-//! key must serve.
+//! Translates operations into keys: the names of the keys that the owner makes, each with the highest level
+//! that it must serve.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,7 @@ impl Params {
         Ok(required)
     }
 
-    /// Collects the needs at each shape: merges needs of one shape from several places and follows sequences
-    /// of rank reductions.
+    /// Collects the needs by shape: merges all needs of one shape and follows sequences of rank reductions.
     fn collect(
         &self,
         needs: &KeyNeeds,
@@ -142,7 +141,7 @@ impl Params {
         Ok(())
     }
 
-    /// Returns `needs` if the shape `at` can have their keys.
+    /// Returns `needs`; an error if they need a temporary rank that this shape has but `at` lacks.
     fn possible_at<'n>(&self, at: &Self, needs: &'n KeyNeeds) -> Result<&'n KeyNeeds, CkksError> {
         if needs.key_level_of(Operation::RotateByPowers).is_some()
             && at.temporary().is_none()
@@ -158,7 +157,7 @@ impl Params {
         Ok(needs)
     }
 
-    /// The keys of one operation at all levels up to `key_level`.
+    /// Requires the keys of one operation at all levels up to `key_level`.
     fn require(
         &self,
         operation: Operation,
@@ -182,7 +181,7 @@ impl Params {
             most = Level(0);
         }
         if let Operation::Switch(Switch::RaiseToSlots(map)) = operation {
-            // The key is over all primes whatever level it raises to.
+            // The key contains all primes, whatever level a ciphertext is raised to.
             let name = KeyName::Switch(Switch::RaiseToSlots(map));
             required.require(KeyAddress { shape: self.shape(), name }, self.key_definition(name)?.most);
             return Ok(());
@@ -197,7 +196,7 @@ impl Params {
         Ok(())
     }
 
-    /// Why these parameters cannot have keys for `operation`.
+    /// The error that says why these parameters have no keys for `operation`.
     fn impossible(&self, operation: Operation) -> CkksError {
         let name = match operation {
             Operation::Multiply => KeyName::Relinearise,

@@ -1,10 +1,10 @@
-//! Which keys an operation uses at a level. One function decides this for making and storing keys, for
-//! predicting cost and noise, and for computing.
+//! Chooses the keys that an operation uses at a level. One function decides this for the making and storing
+//! of keys, for predictions of cost and noise, and for computations.
 //!
 //! An operation may have several routes. A product switches directly or, at rank 2 and above, through the
 //! temporary rank [dpad-he, Algorithm 1]; a rotation uses its own key, or rotations by powers of two at the
 //! temporary rank [dpad-he, Algorithm 2], or several rotations in turn; a reduction of the rank may take
-//! several steps. [`Params::route`] chooses a route by the keys that exist.
+//! several steps. [`Params::route`] chooses a route for which keys exist.
 
 use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
@@ -17,9 +17,9 @@ use crate::shape::ModuleShape;
 /// The keys of one operation at one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Route {
-    /// Nothing is to be switched.
+    /// The operation switches nothing.
     Nothing,
-    /// One switch after another; most operations have one.
+    /// One switch after another; most operations need only one.
     InTurn(Vec<KeyAddress>),
     /// Switches at the temporary rank, then the rank-down.
     TemporaryRank {
@@ -42,8 +42,8 @@ impl Route {
     }
 }
 
-/// `step` as a sum of powers of two, plus and minus, no two of them neighbours: the fewest terms there can
-/// be. [dpad-he, sec. 3.5]
+/// `step` as a sum of signed powers of two, no two of them neighbours, which is a sum with the fewest terms
+/// (the non-adjacent form). [dpad-he, sec. 3.5]
 fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     let (mut terms, mut power) = (Vec::new(), 1i64);
     while step != 0 {
@@ -58,11 +58,11 @@ fn non_adjacent_form(mut step: i64) -> Vec<i64> {
     terms
 }
 
-/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`. The automorphism
-/// of stage `l = 1, 2, ..` fixes `X^(N / (2^(l-1) n))` and negates `X^(N / (2^l n))`, so the powers of
-/// `X^(N/n)` are exactly the powers that all of them fix. The automorphisms are the rotations by `n/2, n, 2n,
-/// ..`. At `n = 1` the first stage negates `X^(N/2)`; no rotation of slots does that, so this stage is the
-/// conjugation. `None` where the secret has no such keys. [dpad-he, Algorithm 5]
+/// The automorphisms of a move from `degree = n` to `target = N`, for arrays under `secret`; `None` if the
+/// secret has no keys for them. The automorphism of stage `l = 1, 2, ..` fixes `X^(N / (2^(l-1) n))` and
+/// negates `X^(N / (2^l n))`, so the powers of `X^(N/n)` are exactly the powers that all of them fix. The
+/// automorphisms are the rotations by `n/2, n, 2n, ..`, except that at `n = 1` the first stage is the
+/// conjugation, because it negates `X^(N/2)`, which no rotation of slots does. [dpad-he, Algorithm 5]
 pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize) -> Option<Vec<Operation>> {
     let stages = (target / degree).ilog2();
     let stage = |l: u32| match (degree << l) / 4 {
@@ -73,11 +73,11 @@ pub(crate) fn trace_operations(secret: SecretName, degree: usize, target: usize)
 }
 
 impl Params {
-    /// The keys that `operation` uses at `level`, among the keys for which `has` is true; `None` where these
-    /// do not suffice.
+    /// The keys that `operation` uses at `level`, among the keys for which `has` is true; `None` if these do
+    /// not suffice.
     ///
     /// Slots repeat with the period `period`, a power of two, so rotations by steps that are equal modulo
-    /// `period` are the same.
+    /// `period` have the same result.
     pub(crate) fn route(
         &self,
         operation: Operation,
@@ -107,19 +107,19 @@ impl Params {
         }
     }
 
-    /// The key of a conjugation under `secret`.
+    /// The name of the key of a conjugation under `secret`.
     pub(crate) fn conjugation_key(&self, secret: SecretName) -> KeyName {
         KeyName::Automorphism { secret, element: GaloisElement::conjugation(self.degree()) }
     }
 
-    /// The key of a rotation under `secret`.
+    /// The name of the key of a rotation under `secret`.
     pub(crate) fn rotation_key(&self, secret: SecretName, steps: i64) -> KeyName {
         KeyName::Automorphism { secret, element: GaloisElement::rotation(steps, self.degree()) }
     }
 
-    /// The route of a product. Where keys of the ordinary rank are secure over the widened chain, a direct
-    /// key costs less than the route through the temporary rank. With a fixed method or unchanged keys
-    /// ([`crate::Switching`]), products still use the temporary rank if its keys exist, as in the paper.
+    /// The route of a product. If keys of the ordinary rank are secure over the widened chain, a direct key
+    /// costs less than the route through the temporary rank. With a fixed method or unchanged keys
+    /// ([`crate::Switching`]), products use the temporary rank if its keys exist, as in the paper.
     fn product_route(&self, level: Level, known: &dyn Fn(KeyName) -> bool) -> Option<Route> {
         let at = |name: KeyName| KeyAddress { shape: self.shape(), name };
         let single = |name: KeyName| known(name).then(|| Route::InTurn(vec![at(name)]));
@@ -134,7 +134,7 @@ impl Params {
         if self.direct(level).is_some() { direct().or_else(through) } else { through().or_else(direct) }
     }
 
-    /// The keys of a rotation under `secret`. The temporary rank serves the main secret alone.
+    /// The route of a rotation under `secret`. Only the main secret has keys at the temporary rank.
     fn rotation_route(
         &self,
         secret: SecretName,
@@ -171,8 +171,8 @@ impl Params {
         by(&own).map(Route::InTurn)
     }
 
-    /// The route of a reduction to `rank`: one step if there is a key, otherwise steps through intermediate
-    /// ranks, trying the highest rank first.
+    /// The route of a reduction to `rank`: one step if its key exists, otherwise several steps, where the
+    /// highest intermediate rank is tried first.
     fn reduction_route(
         &self,
         rank: usize,
@@ -274,8 +274,8 @@ fn list(items: impl IntoIterator<Item: ToString>) -> String {
     if items.is_empty() { "none".to_owned() } else { items.join(", ") }
 }
 
-/// Refuses reductions of the rank by less than half unless `single_steps` allows them: chains of keys `k -> k - 1 -> k - 2` are a possible weakness.
-/// [dpad-he, footnote 4]
+/// Refuses reductions of the rank by less than half unless `single_steps` allows them, because chains of keys
+/// `k -> k - 1 -> k - 2` are a possible weakness. [dpad-he, footnote 4]
 pub(crate) fn check_reduction(from: ModuleShape, to: usize, single_steps: bool) -> Result<(), CkksError> {
     if to <= from.rank.div_ceil(2) || single_steps {
         return Ok(());

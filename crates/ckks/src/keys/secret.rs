@@ -19,7 +19,7 @@ use crate::names::SecretName;
 use crate::parameters::{Params, Runtime};
 use crate::progress::Progress;
 
-/// The owner's key: encrypts, decrypts, makes the other keys. Never printed, never part of another object.
+/// The owner's key, which encrypts, decrypts and makes all other keys. Its `Debug` text contains no secret.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -39,12 +39,12 @@ pub struct SecretKey {
     pub(super) id: KeyId,
     /// One copy in memory, which clones of the key share.
     pub(super) secret: Arc<clathrate_lattice::SecretKey>,
-    /// The seed of all other secrets of the parameters, so that the same owner draws the same secrets at any
-    /// time. On the heap, because a value that is moved leaves a copy where it was.
+    /// The seed from which all other secrets are drawn, so that the same owner has the same secrets at any
+    /// time. It is on the heap, because moving a value leaves a copy at its old place.
     pub(super) seed: Arc<Zeroizing<Vec<u8>>>,
     /// Secrets of other libraries by number, which are not stored with the key.
     pub(super) outside: BTreeMap<u64, Arc<Zeroizing<Vec<i8>>>>,
-    /// How many more results may be shared, where that is limited. Copies of the key count together.
+    /// The budget of shared results, if there is one. Copies of the key share the count.
     pub(super) budget: Option<Budget>,
     pub(super) progress: Progress,
     pub(super) randomness: Randomness,
@@ -57,7 +57,7 @@ impl std::fmt::Debug for SecretKey {
 }
 
 impl SecretKey {
-    /// A fresh key from the operating system's entropy.
+    /// A new key, drawn from the operating system's entropy.
     ///
     /// # Errors
     /// [`CkksError::Lattice`] where entropy fails.
@@ -65,7 +65,7 @@ impl SecretKey {
         Self::generate_with(params, &mut SecretRng::from_os()?)
     }
 
-    /// A key drawn from `rng`: tests fix its seed.
+    /// A new key, drawn from `rng`, whose seed tests fix.
     pub fn generate_with(params: &Params, rng: &mut SecretRng) -> Result<Self, CkksError> {
         let secret = clathrate_lattice::SecretKey::generate(
             Degree(params.degree()),
@@ -100,23 +100,23 @@ impl SecretKey {
         }
     }
 
-    /// The same key, whose encryptions, decryptions and evaluation keys report to `progress`: each bundle,
-    /// each key.
+    /// The same key, which reports each bundle that it encrypts or decrypts and each evaluation key that it
+    /// makes to `progress`.
     #[must_use]
     pub fn with_progress(self, progress: Progress) -> Self {
         Self { progress, ..self }
     }
 
-    /// The same key, which draws from `rng` and goes on there from operation to operation, as do its clones:
-    /// tests fix its seed. Operations draw from it one after the other, so a receiver of their reports must
-    /// not call another. A key without it draws from the operating system's entropy; light clients always do,
+    /// The same key, which draws from `rng`, whose seed tests fix. The key and its clones share this
+    /// generator, one operation at a time, so a receiver of progress reports must not start another
+    /// operation. Without this call, keys draw from the operating system's entropy. Light clients always do,
     /// so that no two of them have the same masks.
     #[must_use]
     pub fn with_rng(self, rng: SecretRng) -> Self {
         Self { randomness: Randomness::of(rng), ..self }
     }
 
-    /// The same key under another runtime, such as on another device.
+    /// The same key with another runtime, for example on another device.
     pub fn under(&self, runtime: &Runtime) -> Result<Self, CkksError> {
         Ok(Self { params: self.params.under(runtime)?, ..self.clone() })
     }
@@ -144,14 +144,14 @@ impl SecretKey {
         &self.secret
     }
 
-    /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
+    /// Encrypts a vector with the default [`EncryptOptions`]: in slots, at [`Params::fresh_level`].
     pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         let values = values.into();
         self.encrypt_array(values, &[values.len()], EncryptOptions::default())
     }
 
-    /// Encrypts an array; masks are seeded, so a fresh ciphertext's file is half its size (at rank 1), and
-    /// less with several bodies under one mask.
+    /// Encrypts an array. Masks are stored as seeds, so a fresh ciphertext's file has half the ciphertext's
+    /// size (at rank 1), and less than half with several bodies under one mask.
     ///
     /// Shapes: `values` row-major of `shape`, at most two axes.
     ///
@@ -180,8 +180,8 @@ impl SecretKey {
         })
     }
 
-    /// A public key, which encrypts at any level. It reports to nobody, and draws from the operating system's
-    /// entropy.
+    /// A public key, which encrypts at any level. It has no receiver of progress, and its encryptions draw
+    /// from the operating system's entropy.
     ///
     /// # Errors
     /// [`CkksError::Lattice`] where entropy fails.
@@ -196,8 +196,8 @@ impl SecretKey {
         })
     }
 
-    /// Encrypts an encoded array, at its level and scale, under the main secret or under the secret of as
-    /// many bodies as its layout has.
+    /// Encrypts an encoded array at its level and scale, under the main secret or, if its layout has several
+    /// bodies, under the secret of as many bodies.
     ///
     /// # Errors
     /// [`CkksError::WrongParams`]; [`CkksError::Insecure`] for more bodies under one mask than the parameters
@@ -219,7 +219,7 @@ impl SecretKey {
     }
 }
 
-/// Encrypts for the owner of the secret key; safe to give away.
+/// Encrypts for the owner of the secret key, and may be published.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -236,7 +236,7 @@ impl SecretKey {
 pub struct PublicKey {
     pub(crate) params: Params,
     pub(crate) id: KeyId,
-    /// One copy in memory, which clones share.
+    /// One copy in memory, which clones of the key share.
     pub(crate) key: Arc<clathrate_lattice::PublicKey>,
     pub(crate) progress: Progress,
     pub(crate) randomness: Randomness,
@@ -277,7 +277,7 @@ impl PublicKey {
         self.id
     }
 
-    /// Encrypts a vector with the default choices of [`EncryptOptions`]: in slots, at the highest level.
+    /// Encrypts a vector with the default [`EncryptOptions`]: in slots, at [`Params::fresh_level`].
     pub fn encrypt<'v>(&self, values: impl Into<ValuesRef<'v>>) -> Result<Ciphertext, CkksError> {
         let values = values.into();
         self.encrypt_array(values, &[values.len()], EncryptOptions::default())

@@ -1,4 +1,4 @@
-//! How much noise hides a result's error from those who see the result.
+//! The amount of noise that hides a result's error from everybody who sees the result.
 //!
 //! Flooding noise uniform over `2^b` integers hides an error of at most `E` up to the statistical distance `E
 //! / 2^b` per coefficient. Summed over the coefficients of one decryption and over all decryptions that are
@@ -8,56 +8,57 @@
 //! b = ceil(log2 E + log2(coefficients) + log2(queries) + lambda)
 //! ```
 //!
-//! This is a statement about an evaluator that computed what was asked: for no other has the result's error a
-//! bound. The security of shared results is a pair, the bits of the parameters against whoever computes much,
-//! and `lambda` against whoever sees all shared results, however much he computes.
+//! This holds for an evaluator that computed what was asked, because otherwise the result's error has no
+//! bound. The security of shared results is a pair: the parameters' bits against an adversary with bounded
+//! computing power, and `lambda` against any adversary who sees all shared results.
 //!
 //! Source: SECURITY.md; the attack is Li and Micciancio's on approximate decryptions.
 
 use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
 
-/// Most bits of flooding noise: with the message, coefficients stay exact in 128 bits.
+/// Most bits of flooding noise, such that the sum of message and noise is exact in 128 bits.
 pub(super) const MOST_FLOOD_BITS: u32 = 118;
 
-/// Bits of flooding noise that are drawn at once.
+/// Bits of flooding noise that are drawn as one word.
 pub(super) const FLOOD_WORD_BITS: u32 = 62;
 
-/// The presets for results that are shared, named in errors.
+/// The preset for shared results, which errors recommend.
 const PRESET: &str = "share_n14";
 
-/// The caller's word that a result is from an evaluator that computed what was asked, which
-/// [`crate::SecretKey::decrypt_to_share`] needs.
+/// The caller's statement that a result is from an evaluator that computed what was asked.
+/// [`crate::SecretKey::decrypt_to_share`] requires it.
 ///
-/// One that did not can put the secret into the result, where noise does not hide it. Where the evaluator is
-/// not trusted so far, compute the result again, at the owner's or by a second evaluator, and compare both
-/// with [`Ciphertext::same_as`]: the same steps give the same bits.
+/// A dishonest evaluator can put the secret into the result, where noise does not hide it. For an evaluator
+/// that is not trusted, compute the result again, at the owner's or on a second evaluator, and compare both
+/// results with [`Ciphertext::same_as`]: the same operations give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HonestEvaluator;
 
 impl Ciphertext {
     /// Flooding bits for [`crate::SecretKey::decrypt_to_share`] such that `queries` shared decryptions of
-    /// this shape reveal their errors with statistical distance at most `2^-statistical_bits` in all, and the
-    /// shared numbers have `correct_bits` right bits behind the point.
+    /// this shape reveal their errors with statistical distance at most `2^-statistical_bits` in total, and
+    /// the shared numbers have `correct_bits` correct bits after the binary point.
     ///
-    /// This is for results of an evaluator that computed what was asked. For one that did not there is no
-    /// bound on the error, and no number of bits that hides the secret: neither the numbers nor whether
-    /// decryption failed may reach it.
+    /// This holds for results of an evaluator that computed what was asked. For another evaluator the error
+    /// has no bound, and no number of bits hides the secret: such an evaluator must learn neither the numbers
+    /// nor whether decryption failed.
     ///
-    /// The security of shared results is a pair: the bits of the parameters
-    /// ([`crate::Params::security_bits`]) against whoever computes much, and `statistical_bits` against
-    /// whoever sees all of them. `queries` are all results that the key will ever share,
-    /// [`Shares::budget`](super::Shares) where it has one.
+    /// The security of shared results is a pair: the parameters' bits ([`crate::Params::security_bits`])
+    /// against an adversary with limited computing power, and `statistical_bits` against any adversary who
+    /// sees all shared results. `queries` is the number of results that the key will ever share,
+    /// [`Shares::budget`](super::Shares) if it has a budget.
     ///
-    /// Units: `error_bound` is in units of the numbers: the caller's bound on how far the encrypted numbers
-    /// may be from the exact ones. `None` takes what the array states
+    /// Units: `error_bound` is in units of the numbers: the caller's bound on the difference between the
+    /// encrypted and the exact numbers. `None` takes the array's own bound
     /// ([`Estimate::encrypted_error_bound`](crate::arrays::Estimate::encrypted_error_bound)), which is less
-    /// than [`Ciphertext::error_bound`] where the numbers have more bits than a double; the owner's own dry
-    /// run states it for a symbol, whatever an evaluator wrote into a file.
+    /// than [`Ciphertext::error_bound`] if the numbers have more bits than a double. An evaluator may have
+    /// written a false bound into a file; the owner can trust the bound of a symbol from the owner's own dry
+    /// run.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for a bound that is not positive, or none where the array states none, no
-    /// queries, and where noise that is large enough has no room or leaves fewer correct bits.
+    /// [`CkksError::OutOfRange`] for a bound that is not positive, or no bound if the array has none; for no
+    /// queries; and if noise of the required size does not fit into the modulus or leaves fewer correct bits.
     pub fn flood_bits(
         &self,
         error_bound: Option<f64>,
@@ -123,13 +124,13 @@ impl Ciphertext {
         Ok(bits as u32)
     }
 
-    /// Correct bits behind the point of numbers of this ciphertext that are shared with `flood_bits` bits of
-    /// noise: the negative binary logarithm of the noise's root mean square in an entry.
+    /// Correct bits after the binary point of this ciphertext's numbers if they are shared with `flood_bits`
+    /// bits of noise: the negative binary logarithm of the noise's root mean square in an entry.
     #[must_use]
     pub fn shared_bits(&self, flood_bits: f64) -> f64 {
         // Uniform noise of width 2^b has the variance 2^(2 b) / 12. A slot is the sum of twice as many
-        // coefficients as there are slots, times roots of unity; a real number has the real part of it. A
-        // complex number among coefficients is two of them.
+        // coefficients as there are slots, times roots of unity; a real number is its real part. A complex
+        // number in coefficients consists of two coefficients.
         let parts = if self.is_complex() { 2.0 } else { 1.0 };
         let terms =
             if self.encoding() == Encoding::Slots { parts * self.layout().period() as f64 } else { parts };

@@ -1,4 +1,4 @@
-//! Tags of files that the owner stores elsewhere, by which the owner knows them again.
+//! Tags of files that the owner stores elsewhere, with which the owner recognises unchanged files.
 //!
 //! ```text
 //! K      = derive_key("clathrate tags of an owner's files v1", seed of the secret key)
@@ -19,10 +19,10 @@ use crate::file::FileError;
 const DOMAIN: &str = "clathrate tags of an owner's files v1";
 
 impl SecretKey {
-    /// The tag of a file under a name of the caller's choice, such as its path and date. Whoever stores the
-    /// file cannot make the tag of another file, or of this one under another name, so the owner, who keeps
-    /// the tag and compares it, notices files that were changed, exchanged or set back. Checksums inside of
-    /// files notice accidents alone.
+    /// The tag of a file under a name of the caller's choice, such as its path and date. A server that stores
+    /// the file cannot make the tag of another file, or of the same file under another name. The owner keeps
+    /// the tag and compares it, and so detects files that were changed, exchanged or replaced by an older
+    /// version. Checksums within files detect only accidental changes.
     ///
     /// # Errors
     /// Those of `file`.
@@ -46,7 +46,7 @@ impl SecretKey {
     /// [`SecretKey::tag`] of the file at `path`.
     ///
     /// # Errors
-    /// [`CkksError::File`] where it cannot be read.
+    /// [`CkksError::File`] if the file cannot be read.
     pub fn tag_of_file(&self, name: &str, path: impl AsRef<Path>) -> Result<[u8; TAG_BYTES], CkksError> {
         let path = path.as_ref();
         let tag = File::open(path).and_then(|file| self.tag(name, file));

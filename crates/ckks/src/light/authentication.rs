@@ -7,9 +7,9 @@
 //! bytes     first 16 bytes of keyed BLAKE3(T, what it is, the bytes)                               at the end of an introduction, a message, a reply
 //! ```
 //!
-//! The terms say how the client encrypts, and contain a number that the owner drew for it. The owner made
-//! every client with a valid introduction, and such a client encrypts as its owner chose: changing a field
-//! would need another T.
+//! The terms say how the client encrypts, and contain a number that the owner drew for it. A valid tag shows
+//! that the owner made the client, and that the client's terms are as its owner chose them, because other
+//! terms have another T.
 
 use std::fmt;
 
@@ -25,9 +25,9 @@ use crate::parameters::Params;
 /// Domain-separation string of authentication keys.
 const DOMAIN: &str = "clathrate light client authentication v1";
 
-/// Given by the owner to a server, next to evaluation keys, to authenticate the owner's light clients. It
-/// decrypts nothing, but whoever has it can send numbers in the name of every client, and replies to every
-/// client.
+/// The key that the owner gives to a server, besides evaluation keys, to authenticate the owner's light
+/// clients. It decrypts nothing, but whoever has it can send numbers in the name of every client, and replies
+/// to every client.
 ///
 /// ```
 /// use clathrate_ckks::prelude::*;
@@ -54,7 +54,7 @@ impl fmt::Debug for AuthenticationKey {
 }
 
 impl SecretKey {
-    /// The key with which a server authenticates this owner's light clients; always the same.
+    /// The key with which a server authenticates this owner's light clients; it is always the same.
     #[must_use]
     pub fn authentication_key(&self) -> AuthenticationKey {
         let mut hasher = blake3::Hasher::new_derive_key(DOMAIN);
@@ -78,7 +78,7 @@ impl AuthenticationKey {
         &self.params
     }
 
-    /// The owner's key.
+    /// The id of the owner's secret key.
     #[must_use]
     pub const fn key_id(&self) -> KeyId {
         self.key_id

@@ -1,4 +1,4 @@
-//! Errors of light clients as errors of this crate.
+//! Converts errors of light clients to errors of this crate.
 
 use clathrate_samples::SampleError;
 

@@ -1,4 +1,4 @@
-//! The owner's side: makes clients, and keeps their states in files.
+//! The owner's side: makes clients, and stores their states in files.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use crate::shape::ModuleShape;
 /// Options of a light client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LightOptions {
-    /// Degree of a sample, a power of two: the number of numbers under one mask. 1 for LWE samples.
+    /// Degree of a sample, a power of two: the count of numbers under one mask. 1 for LWE samples.
     pub degree: usize,
     /// Dimension of a sample, degree times rank; `None` for the dimension of the parameters. Samples of a
     /// smaller dimension are packed faster and have fewer levels.
@@ -28,8 +28,8 @@ pub struct LightOptions {
     pub level: Level,
     /// The scale; `None` for the canonical scale of the level.
     pub scale: Option<f64>,
-    /// The low bits that are dropped from each body cause an error with a root mean square of at most
-    /// `2^-precision_bits`, in units of the numbers; `None` for about the error of the encryption.
+    /// Bits of precision: dropping the low bits of each body causes an error with a root mean square of at
+    /// most `2^-precision_bits`, in units of the numbers. `None` allows about the error of the encryption.
     pub precision_bits: Option<f64>,
     /// The main secret, or the secret of a device, which then does not get the main secret. Such a device
     /// decrypts arrays that were switched to its secret
@@ -203,8 +203,8 @@ pub fn save_client(
 /// [`CkksError::File`] if the file cannot be read; those of [`LightClient::from_bytes`].
 pub fn load_client(path: impl AsRef<Path>) -> Result<LightClient, CkksError> {
     let path = path.as_ref();
-    // Reads into memory of the maximum length, because growing would leave copies of the secret in freed
-    // memory.
+    // The memory has the maximum length from the start, because growing would leave copies of the secret in
+    // freed memory.
     let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
     let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
     file.take(MOST_STATE_BYTES as u64 + 1)

@@ -67,7 +67,7 @@ impl Receiver {
         let mut reader = Reader::new(split(introduction, WHAT)?.0, INTRODUCTION, WHAT)?;
         let terms = Terms::read(&mut reader)?;
         reader.end()?;
-        // Authenticates before anything is computed, such as tables of the stated degree.
+        // The bytes are authenticated before anything is computed from them, such as transform tables.
         key.key_id().check_same(KeyId(terms.key_id), "a light client")?;
         let key = key.of_client(&terms);
         key.open(&[], introduction, WHAT)?;
@@ -141,8 +141,8 @@ impl Receiver {
         self.array(shape, opened.iter().flat_map(|message| self.samples(message)))
     }
 
-    /// The masks of these counters, with zero bodies, which can be packed before the messages arrive.
-    /// [hermes, sec. 5.4, the offline phase]
+    /// Samples with the masks of these counters and zero bodies, which can be packed before the messages
+    /// arrive. [hermes, sec. 5.4, the offline phase]
     ///
     /// # Errors
     /// [`CkksError::Empty`] without counters; [`CkksError::NotEnoughMemory`].
@@ -156,7 +156,7 @@ impl Receiver {
         )
     }
 
-    /// The bodies of the messages for these counters, by counter, then by number.
+    /// The bodies of the messages for these counters, ordered by counter and then by number.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for bytes that are not a message, or belong to another introduction, and for
@@ -252,7 +252,7 @@ impl Receiver {
         Ok(Opened { counter, count, bodies })
     }
 
-    /// The numbers of sample `index`, from the bodies of a message.
+    /// The bodies of sample `index`, unpacked from the bodies of a message.
     pub(super) fn numbers(&self, bodies: &[u8], index: usize) -> Vec<u128> {
         let Terms { degree, dropped, .. } = self.terms;
         (index * degree..(index + 1) * degree)
@@ -260,7 +260,7 @@ impl Receiver {
             .collect()
     }
 
-    /// The counters and numbers of a message's samples.
+    /// The counters and bodies of a message's samples.
     fn samples<'m>(&'m self, message: &Opened<'m>) -> impl Iterator<Item = (u64, Vec<u128>)> + 'm {
         let Opened { counter, count, bodies } = *message;
         (0..count).map(move |index| (counter + index as u64, self.numbers(bodies, index)))
@@ -290,8 +290,8 @@ impl Receiver {
         Kind { device, shape: ModuleShape { degree, rank }, level, scale_bits: scale.to_bits(), reversed }
     }
 
-    /// Samples of clients of one kind as an array: for each sample its counter, the bodies of its message,
-    /// and its index in the message; `None` without samples.
+    /// Samples of clients of one kind as an array; `None` without samples. Each sample is given by its
+    /// receiver, its counter, the bodies of its message, and its index in the message.
     pub fn joined(samples: &[(&Self, u64, &[u8], usize)]) -> Result<Option<Ciphertext>, CkksError> {
         let Some((first, ..)) = samples.first() else { return Ok(None) };
         first.check_memory(samples.len())?;
@@ -349,8 +349,8 @@ impl Receiver {
     pub fn params(&self) -> &Params {
         &self.params
     }
-    /// The bytes of an array for this client, which decrypts them: under the main secret or a device's
-    /// secret. Contains each ciphertext's complete mask, and the bodies of the entries.
+    /// The reply that carries an array to this client, under the main secret or a device's secret. It
+    /// contains each ciphertext's complete mask, and the bodies of the entries.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless coefficients; [`CkksError::Unsuitable`] for complex numbers and for

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::secret::SecretName;
 use crate::shape::ModuleShape;
 
-/// A switching key of one shape.
+/// The name of a switching key at one shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyName {
     /// From products `s_i s_j` to `s`.
@@ -20,63 +20,63 @@ pub enum KeyName {
     /// From products `s_i s_j` to the secret of the temporary rank, over the widened chain. [dpad-he, sec.
     /// 3.2]
     CrossRelinearise,
-    /// From products `s_i s_j` to `s` over the widened chain, for the levels at which keys of the ordinary
-    /// rank are secure over that chain.
+    /// From products `s_i s_j` to `s` over the widened chain, for levels at which keys of the ordinary rank
+    /// are secure over that chain.
     DirectRelinearise,
     /// From the additional polynomials of the temporary secret to `s`. [dpad-he, sec. 3.2]
     RankDown,
-    /// For the automorphism `X -> X^g`: from a secret to the one that the automorphism maps to it. Keys exist
-    /// for the main secret, for the secrets of bodies under one mask [pcmm-mambo, sec. 6.1], and at the
-    /// temporary rank [dpad-he, sec. 3.5].
+    /// For the automorphism `X -> X^g`: from a secret to its preimage, so that the result after the
+    /// automorphism is under the secret again. Keys exist for the main secret, for the secrets of bodies
+    /// under one mask [pcmm-mambo, sec. 6.1], and at the temporary rank [dpad-he, sec. 3.5].
     Automorphism {
         /// The secret.
         secret: SecretName,
         /// The automorphism.
         element: GaloisElement,
     },
-    /// From the last polynomials of `s` to its first polynomials, for a reduction to this rank. [dpad-he,
+    /// From the last polynomials of `s` to its first polynomials, to reduce the rank to this one. [dpad-he,
     /// sec. 3.1.1]
     ReduceRank(usize),
     /// From one secret to another.
     Switch(Switch),
 }
 
-/// A switch from one secret to another, which one key serves.
+/// A switch from one secret to another with one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Switch {
-    /// Of whole ciphertexts.
+    /// A change of the secret of whole ciphertexts.
     ChangeSecret {
         /// The secret switched from.
         from: SecretName,
         /// The secret switched to.
         to: SecretName,
     },
-    /// From bundles of `from` bodies under one mask each to one bundle of `to` bodies: `to / from` bundles
-    /// together, under `s` where they have one body. [pcmm-mambo, sec. 3.2, 3.3]
+    /// From `to / from` bundles, each with `from` bodies under one mask, to one bundle of `to` bodies.
+    /// Bundles of one body are under `s`. [pcmm-mambo, sec. 3.2, 3.3]
     FormatSwitch {
         /// Bodies of each bundle.
         from: usize,
         /// Bodies of the result, a multiple.
         to: usize,
     },
-    /// From samples of shape `from`, whose secret is the parts of `under` or as many of them, to samples of
-    /// degree `to` under the parts of `onto`: one step of packing. The key's shape is the one of rank 1.
+    /// One step of packing, from samples of shape `from` to samples of degree `to`. The secrets of both are
+    /// the parts, or the first parts, of `under` and of `onto` at these degrees. The key's shape has rank 1.
     /// [hermes, sec. 4.3]
     Pack {
         /// Degree and rank of the samples that are packed.
         from: ModuleShape,
         /// Degree of the result.
         to: usize,
-        /// The secret of the samples: the main one, a device's, that of a smaller ring of packing, or of
-        /// later steps `onto`.
+        /// The secret of the samples: the main secret, or that of a device, of another library or of a
+        /// smaller packing ring; for later steps `onto`.
         under: SecretName,
-        /// The secret of the result: the main one, the ephemeral one that a bootstrap starts from, or that of
-        /// a ring of packing.
+        /// The secret of the result: the main secret, the ephemeral secret from which a bootstrap starts, or
+        /// the secret of a packing ring.
         onto: SecretName,
     },
-    /// From the parts of degree `degree` of the secrets of bodies to `s`: what keys for products with a known
-    /// matrix are combined from. [pcmm-mambo, sec. 4.3]
+    /// From the parts of degree `degree` of the secrets of bodies to `s`. Keys for products with a known
+    /// matrix are combined from this key. [pcmm-mambo, sec. 4.3]
     BodyParts {
         /// How many bodies share the mask.
         bodies: usize,
@@ -95,14 +95,14 @@ pub struct RaisedMap {
     pub slots: usize,
     /// Layers of the transform that the map multiplies.
     pub layers: u32,
-    /// Binary logarithm of the factor at which diagonals are rounded to integers.
+    /// Binary logarithm of the factor by which diagonals are multiplied before they are rounded to integers.
     pub log2_scale: u32,
     /// Bodies under one mask that are raised together.
     #[serde(default = "one_body", skip_serializing_if = "is_one_body")]
     pub bodies: usize,
 }
 
-/// What needs say that were stored before masks were shared.
+/// The number of bodies of needs that were stored before several bodies were supported.
 fn one_body() -> usize {
     1
 }
@@ -113,8 +113,8 @@ fn is_one_body(bodies: &usize) -> bool {
 }
 
 impl RaisedMap {
-    /// Diagonals of the map: the highest layer combines slots half a row apart, so its two shifts are one,
-    /// and every further layer doubles their number.
+    /// Diagonals of the map. The highest layer combines slots half a row apart, so its two shifts are equal;
+    /// every further layer doubles the number of diagonals.
     pub(crate) fn diagonals(self) -> usize {
         1 << self.layers
     }
@@ -180,8 +180,8 @@ impl fmt::Display for KeyAddress {
 }
 
 impl KeyName {
-    /// Parses `text`, which [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`; `None` if
-    /// `text` is no key's name, or has an automorphism that the degree does not have.
+    /// Parses the text that [`KeyName`]'s `Display` wrote, for ciphertexts of degree `degree`; `None` if
+    /// `text` is no key's name, or names an automorphism that the degree does not have.
     #[must_use]
     pub fn parse(text: &str, degree: usize) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
@@ -232,7 +232,7 @@ impl KeyName {
             }
             _ => return None,
         };
-        // One name for each key: no leading zeros or signs.
+        // Each key has one spelling, so leading zeros and signs are refused.
         (name.to_string() == text).then_some(name)
     }
 }

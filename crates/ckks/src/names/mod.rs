@@ -1,5 +1,5 @@
-//! Names of secrets, of switching keys, and of the operations that need them: plain data, which errors
-//! mention.
+//! Names of secrets, of switching keys, and of the operations that need these keys. Names are plain data,
+//! which files and errors contain.
 
 mod key;
 mod operation;

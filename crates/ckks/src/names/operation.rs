@@ -1,4 +1,4 @@
-//! Operations that switch.
+//! Operations that use key switching.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::key::{RaisedMap, Switch};
 use super::secret::SecretName;
 
-/// An operation that switches.
+/// An operation that uses key switching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
@@ -23,28 +23,28 @@ pub enum Operation {
         /// The number of places, left when positive.
         steps: i64,
     },
-    /// Any rotation, from keys of rotations by powers of two at the temporary rank.
+    /// Any rotation, composed at the temporary rank from rotations by powers of two.
     RotateByPowers,
     /// A reduction to this rank.
     ReduceRank(usize),
-    /// A switch that one key serves.
+    /// A switch from one secret to another.
     Switch(Switch),
 }
 
 impl Operation {
-    /// Whether its keys are those of a ring of packing
-    /// ([`KeyModulus::Packing`](crate::parameters::KeyModulus::Packing)), which has no others.
+    /// Whether the operation uses keys of a packing ring
+    /// ([`KeyModulus::Packing`](crate::parameters::KeyModulus::Packing)), which has no other keys.
     pub(crate) fn is_in_packing_ring(self) -> bool {
         matches!(self, Self::Switch(Switch::Pack { onto: SecretName::Packing, .. }))
     }
 
-    /// A rotation of an array under `secret`; `None` where no keys rotate under it.
+    /// A rotation of an array under `secret`; `None` for a secret without rotation keys.
     #[must_use]
     pub fn rotation(secret: SecretName, steps: i64) -> Option<Self> {
         has_automorphisms(secret).then_some(Self::Rotate { secret, steps })
     }
 
-    /// A conjugation of an array under `secret`; `None` where no keys conjugate under it.
+    /// A conjugation of an array under `secret`; `None` for a secret without conjugation keys.
     #[must_use]
     pub fn conjugation(secret: SecretName) -> Option<Self> {
         has_automorphisms(secret).then_some(Self::Conjugate(secret))

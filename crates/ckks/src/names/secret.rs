@@ -13,10 +13,10 @@ pub enum SecretName {
     Main,
     /// The main secret extended by further polynomials: the secret of the temporary rank. [dpad-he, sec. 3.2]
     Temporary,
-    /// The ephemeral sparse secret of sparse-secret encapsulation; its keys have a small modulus.
+    /// The ephemeral sparse secret of sparse-secret encapsulation. Its keys have a small modulus.
     Ephemeral,
-    /// The secret of a device: of the same dimension as the main secret and independent of all others, so
-    /// that a device never has the main secret.
+    /// The secret of a device, independent of all other secrets and normally of the main secret's dimension,
+    /// so that a device never has the main secret.
     Device(u64),
     /// A secret of another library, which the owner has imported
     /// ([`SecretKey::with_outside_secret`](crate::SecretKey::with_outside_secret)) so that samples under it
@@ -26,8 +26,8 @@ pub enum SecretName {
     /// ([`KeyModulus::Packing`](crate::parameters::KeyModulus::Packing)).
     Packing,
     /// The secret `t(X^k)`, with `t` the secret of the smaller ring of this degree and `k` the quotient of
-    /// the degrees. An array is switched to it before each of its polynomials is split into `k` of the
-    /// smaller ring.
+    /// the degrees. An array is switched to this secret before each of its polynomials is split into `k`
+    /// polynomials of the smaller ring.
     Embedded(usize),
     /// The secrets of `m` bodies under one mask, independent of each other and of all other secrets.
     /// [pcmm-mambo, sec. 3]
@@ -61,7 +61,7 @@ impl fmt::Display for SecretName {
 }
 
 impl SecretName {
-    /// Parses `text`, which the name's `Display` wrote; `None` if `text` names no secret.
+    /// Parses the text that `Display` wrote; `None` if `text` names no secret.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| text.parse().ok();
@@ -82,11 +82,11 @@ impl SecretName {
             }
             _ => return None,
         };
-        // One spelling for each name: no leading zeros or signs.
+        // Each name has one spelling, so leading zeros and signs are refused.
         (name.to_string() == text).then_some(name)
     }
 
-    /// The secret of the device with this number; without one the main secret.
+    /// The secret of the device with this number; the main secret for `None`.
     #[must_use]
     pub fn of_device(number: Option<u64>) -> Self {
         number.map_or(Self::Main, Self::Device)

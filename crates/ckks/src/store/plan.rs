@@ -39,7 +39,7 @@ pub struct LinearTransformMetadata {
 
 const DIAGONALS: &str = "diagonals";
 
-/// A plan and its encoded diagonals at one moment: other threads may use the plan while it is written.
+/// A plan and its encoded diagonals at one moment, because other threads may use it at the same time.
 struct Snapshot<'a> {
     plan: &'a LinearTransformPlan,
     encoded: Vec<(Basis, Arc<Vec<PackedPlaintexts>>)>,

@@ -1,4 +1,4 @@
-//! A prepared matrix as a file: its weights, and its keys with the same bytes as in memory.
+//! A prepared matrix as a file: its weights, and its keys, with the same bytes in the file as in memory.
 //!
 //! A mapped file is used in place, after every residue has been compared with its prime.
 

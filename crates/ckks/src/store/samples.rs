@@ -1,5 +1,5 @@
-//! Prepared masks of a client's messages as a file. They can be used once: the program that takes them first
-//! renames the file.
+//! Prepared masks of a client's messages as a file. Prepared masks can be used once, so the program that
+//! takes them first renames the file.
 
 use std::fs;
 use std::io::{Seek, Write};

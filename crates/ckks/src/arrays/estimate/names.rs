@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A name in files, always 16 digits, so that files of similar arrays have the same length.
+/// Names in files: always 16 digits, so that files of similar arrays have the same length.
 pub(super) mod stored_name {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
@@ -28,7 +28,7 @@ pub(super) mod stored_name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StoredName(#[serde(with = "stored_name")] pub(super) u64);
 
-/// The name of a few numbers. Both zeros have the same name.
+/// The name of a few numbers. Positive and negative zero have the same name.
 pub(crate) fn name_of(numbers: impl IntoIterator<Item = f64>) -> u64 {
     numbers.into_iter().fold(0, |name, number| mixed_name(name, (number + 0.0).to_bits()))
 }
@@ -47,7 +47,7 @@ pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
     names.into_iter().chain([rest]).fold(numbers.len() as u64, mixed_name)
 }
 
-/// A name made of two names.
+/// A name computed from two names.
 pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
     // The finaliser of splitmix64.
     let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -76,8 +76,8 @@ impl MatrixNorms {
         self.square_sums * mean * mean
     }
 
-    /// The factor of the typical root mean square of numbers or errors that add up as `together` along the
-    /// rows of the matrix, and how the results add up.
+    /// For numbers or errors that add up as `together` along the rows of the matrix: the factor by which
+    /// their typical root mean square grows, and how the results add up (see `Source::together`).
     pub(crate) fn typical(&self, together: f64) -> (f64, f64) {
         // All pairs have the same correlation.
         let correlation =

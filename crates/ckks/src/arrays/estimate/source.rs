@@ -11,8 +11,8 @@ use crate::arrays::layout::{Encoding, Layout};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tails {
-    /// At most those of a normal error, but deterministic: the rounding of public values. The numbers that it
-    /// is multiplied by may have its signs.
+    /// At most those of a normal error, but the error is deterministic: the rounding of public values. The
+    /// numbers by which it is multiplied may have the same signs.
     Known,
     /// At most those of a normal error: a sum of many small independent parts, for any key.
     #[default]
@@ -54,7 +54,7 @@ pub(super) struct Source {
     /// For rows and columns: the number of neighbours with the same error.
     #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
     pub(super) alike: [f64; 2],
-    /// For rows and columns: whether the errors of different numbers may depend on each other otherwise.
+    /// For rows and columns: whether errors of different numbers, even unequal ones, may be dependent.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) mixed: [bool; 2],
     /// The number of slots after which the error repeats; a mean over such repetitions does not reduce it.
@@ -80,8 +80,8 @@ pub(super) struct Source {
     /// counts errors that may be the same.
     #[serde(default, skip_serializing_if = "are_false")]
     pub(super) equal: [bool; 2],
-    /// Bound on the worst root mean square of the errors together, as a fraction, along the axes of the
-    /// array's [`Root`](super::Root).
+    /// Bound on the root mean square over all numbers of the worst errors, as a fraction of the largest of
+    /// them, along the axes of the array's [`Root`](super::Root).
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub(super) root: f64,
     /// The axes along which the errors of the numbers sum to zero; if both are set, only the sum along both
@@ -96,16 +96,16 @@ pub(super) struct Source {
     /// linearly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<StoredName>,
-    /// The factor of each number's error as a function of the number, with numbers as in the array's
-    /// [`Spread`](super::spread::Spread). `None` if it is the same for all numbers.
+    /// The factor of each number's error as a function of the number, on the same nodes as the array's
+    /// [`Spread`](super::spread::Spread). `None` if the error does not depend on the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) factors: Option<Factors>,
 }
 
 /// How errors add up (see [`Source::together`]) after a multiplication by numbers with this mean and root
-/// mean square whose deviations add up as `numbers`: independent factors make products independent. Errors
-/// that summed to zero no longer do, because half of the numbers may be zero and drop their errors from the
-/// sum.
+/// mean square whose deviations add up as `numbers`. Independent factors make the products independent.
+/// Errors that summed to zero no longer do, because half of the numbers may be zero and so remove their
+/// errors from the sum.
 pub(super) fn times_numbers(together: [f64; 2], (mean, typical): (f64, f64), numbers: [f64; 2]) -> [f64; 2] {
     let of_mean = if typical == 0.0 { 1.0 } else { (mean / typical).powi(2).min(1.0) };
     [0, 1].map(|axis| {
@@ -200,7 +200,7 @@ impl Source {
         self.factors.map_or(self.worst, |factors| self.worst.abs().min(factors.worst()))
     }
 
-    /// Forgets the factors, where the numbers are no longer known as a function of others.
+    /// Forgets the factors, because the numbers are no longer known as a function of others.
     pub(super) fn without_factors(self) -> Self {
         if self.factors.is_none() {
             return self;
@@ -224,8 +224,8 @@ impl Source {
         Self { typical: self.typical.abs(), worst: self.worst.abs(), signed: false, ..self }
     }
 
-    /// The same in slots that repeat, or repeated, with `period`. Properties of means over shorter
-    /// repetitions are lost.
+    /// The same source in slots that repeat with `period`. Properties of means over shorter repetitions are
+    /// lost.
     pub(super) fn repeating(self, period: f64) -> Self {
         if period <= self.period {
             return self;

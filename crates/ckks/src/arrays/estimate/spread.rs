@@ -26,11 +26,11 @@ const TYPICAL: u64 = 0x7479_7069_6361_6c01;
 /// Relative difference up to which numbers count as equal; products with rounded factors differ by less.
 const NEAR: f64 = 1e-9;
 
-/// The highest power that models numbers which are small compared with their bound.
+/// The highest power in the model of numbers that are small compared with their bound.
 const HIGHEST_POWER: f64 = 4.0;
 
-/// A polynomial in the numbers of one array, known at the zeros of a Chebyshev polynomial on the interval of
-/// their bound.
+/// A polynomial in the numbers of one array, stored as its values at the zeros of a Chebyshev polynomial on
+/// the interval of the numbers' bound.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Function {
@@ -97,7 +97,7 @@ impl Function {
 }
 
 /// Numbers as a function of the numbers of one array, which are real and spread evenly up to their bound.
-/// Places without a number are zero: constants are not added there.
+/// Places without a number are zero, because constants are not added there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Spread {
@@ -105,7 +105,7 @@ pub(super) struct Spread {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     of: Option<StoredName>,
     pub(super) numbers: Function,
-    /// Whether the function is only typical: numbers within their bounds may differ from it.
+    /// Whether the function only holds for typical numbers; others within their bounds may differ.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) typically: bool,
 }
@@ -121,8 +121,8 @@ impl Spread {
         (magnitude.is_finite() && magnitude > 0.0).then_some(Self { of, numbers, typically: false })
     }
 
-    /// Numbers with known largest magnitude, root mean square and mean only: modelled around the mean, as
-    /// powers of evenly spread numbers or as evenly spread numbers.
+    /// A model of numbers of which only the largest magnitude, the root mean square and the mean are known:
+    /// around the mean, as powers of evenly spread numbers or as evenly spread numbers.
     pub(super) fn typical(name: u64, (magnitude, typical, mean): (f64, f64, f64)) -> Option<Self> {
         let of = Some(StoredName(mixed_name(name, TYPICAL)));
         let deviation = (typical * typical - mean * mean).max(0.0).sqrt();
@@ -171,7 +171,7 @@ impl Spread {
         Self { numbers: self.numbers.times(Function::constant(factor)), ..self }
     }
 
-    /// The number, if it is the same in all places.
+    /// The number, if it is equal in all places.
     pub(super) fn one_number(&self) -> Option<f64> {
         self.of.is_none().then_some(self.numbers.at[0])
     }
@@ -183,7 +183,7 @@ impl Spread {
         self.of == other.of && self.numbers.at.iter().zip(&other.numbers.at).all(near)
     }
 
-    /// Differences from the mean, which is typically that of evenly spread numbers.
+    /// The differences from the mean, which is that of evenly spread numbers only for typical numbers.
     pub(super) fn less_mean(self, salt: u64) -> Self {
         let numbers = self.numbers.plus(Function::constant(-self.numbers.mean()));
         Self { numbers, typically: true, ..self }.elsewhere(salt)

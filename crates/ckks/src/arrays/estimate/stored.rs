@@ -75,7 +75,7 @@ impl Estimate {
             masks: self.masks.map(StoredName),
             sources: self.sources.to_vec(),
             rest: self.rest,
-            // Unknown names may be any.
+            // `None` means that the names are unknown.
             dropped: self
                 .dropped
                 .as_ref()

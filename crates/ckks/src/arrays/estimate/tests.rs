@@ -1,4 +1,4 @@
-//! How errors add up, without arrays.
+//! Tests of how errors add up, on estimates without arrays.
 
 use super::*;
 
@@ -271,7 +271,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
     ] {
         assert!(is_left(&other), "{other:?}");
     }
-    // It is hidden in the sum.
+    // In the sum the error is marked as hidden.
     let sum = |x: &Estimate| x.clone().sum(Along::Columns, (256, 256), 256);
     assert!(
         sum(&square(&d)).sources.iter().any(|source| source.hidden)
