@@ -5,7 +5,6 @@ use std::fmt::Display;
 use clathrate_arith::text::counted;
 
 use super::CkksError;
-use crate::parameters::Params;
 use crate::shape::ModuleShape;
 
 /// Parameters.
@@ -15,9 +14,8 @@ impl CkksError {
         Self::InvalidParams { reason: format!("there is no preset {name:?}; there are: {known}") }
     }
 
-    /// Parameters that cannot be bootstrapped.
-    pub(crate) fn not_bootstrappable(params: &Params, reason: impl Display) -> Self {
-        let name = &params.spec().name;
+    /// Parameters, called `name`, that cannot be bootstrapped.
+    pub(crate) fn not_bootstrappable(name: &str, reason: impl Display) -> Self {
         Self::Unsupported { reason: format!("the parameters \"{name}\" cannot be bootstrapped: {reason}") }
     }
 

@@ -41,7 +41,7 @@ impl StageLevels {
     /// # Errors
     /// [`CkksError::Unsupported`] if a segment is missing or in the wrong place.
     pub(crate) fn new(params: &Params) -> Result<Self, CkksError> {
-        let refuse = |reason: String| CkksError::not_bootstrappable(&params, reason);
+        let refuse = |reason: String| CkksError::not_bootstrappable(&params.spec().name, reason);
         let find = |name: &str| params.segments().iter().find(|segment| segment.name == name);
         let segment = |name: &str| {
             find(name).ok_or_else(|| {

@@ -114,7 +114,7 @@ impl ModularReduction {
                 if arcsine.is_some() { " and the arcsine" } else { "" },
                 depth + 1
             );
-            return Err(CkksError::not_bootstrappable(&params, reason));
+            return Err(CkksError::not_bootstrappable(&params.spec().name, reason));
         }
         let cosine = cosine(range, degree, doublings)?.plan(params, level)?;
         let mut scale = cosine.output_scale();
@@ -145,7 +145,7 @@ impl ModularReduction {
                 cosine.depth() + arcsine.as_ref().map_or(0, PolynomialPlan::depth),
                 at.0 - output.0
             );
-            return Err(CkksError::not_bootstrappable(&params, reason));
+            return Err(CkksError::not_bootstrappable(&params.spec().name, reason));
         }
         let mut reduction = Self {
             params: params.clone(),

@@ -113,7 +113,7 @@ impl BootstrapOptions {
     /// [`CkksError::OutOfRange`] for a number outside its range; [`CkksError::Unsupported`] for a
     /// combination of options, or parameters, without a bootstrap.
     pub(super) fn check(&self, params: &Params) -> Result<Checked, CkksError> {
-        let refuse = |reason: String| Err(CkksError::not_bootstrappable(&params, reason));
+        let refuse = |reason: String| Err(CkksError::not_bootstrappable(&params.spec().name, reason));
         let beyond = |what: &'static str, value: String, remedy: String| {
             Err(CkksError::OutOfRange { what, value, remedy })
         };

@@ -138,7 +138,7 @@ impl BootstrapPlan {
                  `transform_slots` out, or use one round",
                 self.transform_slots
             );
-            return Err(CkksError::not_bootstrappable(&self.params, reason));
+            return Err(CkksError::not_bootstrappable(&self.params.spec().name, reason));
         }
         let step = (-one.log2() - CORRECTION_MARGIN_BITS).floor();
         // Errors below the rounding error cannot be corrected.

@@ -206,7 +206,7 @@ impl BootstrapPlan {
             let reason =
                 "the plan is for half a bootstrap, from coefficients at level 0: make a plan of the whole"
                     .to_owned();
-            return Err(CkksError::not_bootstrappable(&self.params, reason));
+            return Err(CkksError::not_bootstrappable(&self.params.spec().name, reason));
         }
         x.params.check_same(&self.params, "the plan of a bootstrap")?;
         x.check_main(BOOTSTRAP)?;

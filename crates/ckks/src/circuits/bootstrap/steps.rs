@@ -213,7 +213,7 @@ impl BootstrapPlan {
     /// The error for an operation that a chain does not allow because slots-to-coefficients comes last.
     pub(super) fn order_error(&self, remedy: &str) -> CkksError {
         let reason = format!("its segment \"{SLOTS_TO_COEFFS}\" puts slots to coefficients last: {remedy}");
-        CkksError::not_bootstrappable(&self.params, reason)
+        CkksError::not_bootstrappable(&self.params.spec().name, reason)
     }
 
     /// `x` in the slots of the transforms, in which the numbers of its own slots repeat.

@@ -58,7 +58,7 @@ pub(super) fn reduction_for(
             -worst.log2(),
             reduction.ratio().log2()
         );
-        return Err(CkksError::not_bootstrappable(&params, reason));
+        return Err(CkksError::not_bootstrappable(&params.spec().name, reason));
     }
     Ok(reduction)
 }

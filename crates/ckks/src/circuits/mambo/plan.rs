@@ -72,7 +72,7 @@ impl MamboPlan {
         check_columns(params, columns, options.placement)?;
         if options.bootstrap.half {
             let reason = "half a bootstrap starts behind a product: leave `half` out".to_owned();
-            return Err(CkksError::not_bootstrappable(&params, reason));
+            return Err(CkksError::not_bootstrappable(&params.spec().name, reason));
         }
         let inside = options.placement == Placement::Inside;
         // Further rounds would bootstrap the error of the product as well.
@@ -389,7 +389,7 @@ fn product_level(bootstrap: &BootstrapPlan) -> Result<Level, CkksError> {
             "there is no level above {} that a product before the bootstrap could take",
             bootstrap.input_level()
         );
-        return Err(CkksError::not_bootstrappable(&params, reason));
+        return Err(CkksError::not_bootstrappable(&params.spec().name, reason));
     }
     Ok(level)
 }
