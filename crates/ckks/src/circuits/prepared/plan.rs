@@ -10,6 +10,7 @@ use clathrate_lattice::row_products::{ProductNoise, RowShape};
 use super::{PREPARE, check_rows};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::matrix::Weights;
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
@@ -127,6 +128,7 @@ impl PreparedPlan {
             });
         }
         let scale = Evaluator::new(&params).factor_scale_for(x, "a product with a real matrix")?;
+        let matrix = Matrix::new(rows, inner, values);
         // Checks the weights and gives their bits.
         let weights = Weights::new(rows, inner, values, scale)?;
         params.check_scale(x.scale() * weights.scale(), x.level())?;
@@ -179,7 +181,7 @@ impl PreparedPlan {
                 largest * row.iter().map(|w| (w / largest).powi(2)).sum::<f64>().sqrt()
             }
         };
-        let norm = values.chunks(inner).map(length).fold(0.0, f64::max);
+        let norm = matrix.each_row().map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
         let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
@@ -201,7 +203,7 @@ impl PreparedPlan {
             return Err(CkksError::OutOfRange { what: "the precision of a prepared matrix", value, remedy });
         }
         let shift = chosen.1;
-        let weights = Weights::rounded_to(values, (rows, inner), scale, shift)?;
+        let weights = Weights::rounded_to(matrix, scale, shift)?;
         Self { weights, products, shift, ..plan }.priced()
     }
 
@@ -233,7 +235,7 @@ impl PreparedPlan {
     /// [`CkksError::Insecure`] for more bodies than these parameters protect; those of [`PreparedPlan::new`].
     pub fn for_columns(
         params: &Params,
-        (rows, inner, values): (usize, usize, &[f64]),
+        Matrix { rows, columns: inner, values }: Matrix<'_>,
         columns: usize,
         arrangement: Arrangement,
         options: PreparedOptions,
