@@ -510,7 +510,7 @@ impl PreparedPlan {
     ) -> Result<ProductNoise, CkksError> {
         let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
         let definition = self.params.key_definition(self.key_name())?;
-        let (digits, special) = definition.digits_as_made(self.level)?;
+        let digits = definition.digits_as_made(self.level)?;
         let chain = self.params.chain();
         let basis = |level: usize| chain.basis(Level(level)).log2(chain.ring());
         let below = basis(self.level.0 - 1);
@@ -530,7 +530,7 @@ impl PreparedPlan {
                 FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes)
             };
             let bits = (basis(self.level.0) - below, below);
-            ProductNoise::of(&model, rows, variance, (&digits, special), bits, (float, ranges))
+            ProductNoise::of(&model, rows, variance, &digits, bits, (float, ranges))
         };
         let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
         worst.ok_or(CkksError::Empty { shape: vec![self.rows(), self.inner()] })
@@ -572,7 +572,7 @@ impl PreparedPlan {
     /// owner's key, over its primes.
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
-        let (digits, _) = definition.digits_as_made(self.level)?;
+        let digits = definition.digits_as_made(self.level)?.digits;
         let (chain, lanes) = (self.params.chain(), self.layout.lanes);
         let primes = chain.key_basis(self.level).len();
         let mut cost = self.params.combination_cost(self.weights.matrix(), self.level, definition.columns());
