@@ -18,7 +18,7 @@ from .errors import ClathrateError, DataError, ParamsError
 if TYPE_CHECKING:
     from ._runtime import Runtime
 
-_OTHERS = ("insecure", "paper", "bench")
+_OTHERS = ("insecure", "paper")
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,14 @@ def readers(params: cl.Params, folder: pathlib.Path) -> list[Callable[..., cl.Pa
     ]
 
 
-@pytest.mark.parametrize("params", [SMALL, BETWEEN, SPARSE, cl.Params.preset("insecure_tiny"), cl.Params.preset("bench_n15_one")])
+PRESETS = [cl.Params.preset("insecure_tiny"), cl.Params.preset("paper_dpad_n13_r2")]
+#: A set of the benchmarks, which is no preset: 127 bits.
+BENCHMARK = cl.Params.from_file(
+    pathlib.Path(__file__).resolve().parents[2] / "crates" / "bench" / "sets" / "bench_n15_one.toml", allow_insecure=True
+)
+
+
+@pytest.mark.parametrize("params", [SMALL, BETWEEN, SPARSE, *PRESETS, BENCHMARK])
 def test_parameters_of_others_below_128_bits_need_the_callers_word(params: cl.Params, tmp_path: pathlib.Path) -> None:
     for read in readers(params, tmp_path):
         with pytest.raises(cl.SecurityError, match=r"below 128.*`allow_insecure=True`") as caught:

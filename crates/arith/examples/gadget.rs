@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa,
-    Modulus, Rounding, Rows,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorGroups, FactorShape, Factors,
+    GadgetInput, Isa, Modulus, Rounding, Rows,
 };
 
 /// One way to switch: how many primes, how they form digits, and what the digits are extended to.
@@ -180,11 +180,12 @@ fn run(set: &Set, rounds: usize, threads: usize) -> Result<(), Box<dyn Error>> {
     let mut out = engine.scratch(2 * groups * basis.len());
     let all_groups: Vec<usize> = (0..groups).collect();
     let rows: Vec<usize> = (0..basis.len()).collect();
+    let by = FactorGroups { factors: &factors, groups: &all_groups, rows: &rows, moduli: &basis };
     let mut busy = f64::INFINITY;
     let mut times: Vec<f64> = (0..rounds + 1)
         .map(|_| {
             let (clock, before) = (Instant::now(), processor_time());
-            engine.gadget_products(out.view_mut(), &inputs, &digits, &factors, &all_groups, &rows, &basis);
+            engine.gadget_products(out.view_mut(), &inputs, &digits, by);
             busy = busy.min(processor_time() - before);
             clock.elapsed().as_secs_f64() * 1e3
         })

@@ -51,6 +51,42 @@ pub struct GadgetInput<'a> {
     pub values: Option<Rows<'a>>,
 }
 
+/// What products with packed factors read: some groups of the factors, and the rows that belong to the rows
+/// of inputs and results.
+///
+/// Inputs and each polynomial of the results have one row per entry of `moduli`. There is a polynomial of the
+/// results for each column of each group: those of the first group, then those of the second one, and so on.
+#[derive(Debug, Clone, Copy)]
+pub struct FactorGroups<'a> {
+    /// The factors. Products read as many of their terms as there are left factors, from the first term on.
+    pub factors: &'a Factors,
+    /// The groups that are multiplied with.
+    pub groups: &'a [usize],
+    /// For each row of inputs and results, the row of the factors.
+    pub rows: &'a [usize],
+    /// For each row of inputs and results, its modulus, which is also that of the row of the factors.
+    pub moduli: &'a [usize],
+}
+
+impl FactorGroups<'_> {
+    /// Asserts that products of `terms` left factors fit the factors and `out`, which the caller guarantees.
+    pub fn check(&self, out: &RowsMut<'_>, terms: usize) {
+        let Self { factors, groups, rows, moduli } = *self;
+        let shape = factors.shape();
+        assert!(
+            terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(),
+            "as many results as groups and columns"
+        );
+        assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
+        assert!(rows.len() == moduli.len(), "one row per modulus");
+        let own: Vec<usize> = factors.moduli().collect();
+        assert!(
+            rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus),
+            "rows of the same moduli"
+        );
+    }
+}
+
 /// A polynomial over the moduli of the quotient and possibly others, with the index of its row for each
 /// modulus of the quotient.
 #[derive(Debug, Clone, Copy)]
@@ -384,37 +420,25 @@ pub trait Engine: Send + Sync + Debug {
         rows: &[usize],
     ) -> Buffer;
 
-    /// `out[g * columns + p] <- sum_t xs[t] * factors[groups[g], t, p]`, element by element, over the first
-    /// `xs.len()` terms of the factors. Row `i` of inputs and outputs belongs to row `rows[i]` of the
-    /// factors.
-    fn factor_products(
-        &self,
-        out: RowsMut<'_>,
-        xs: &[Rows<'_>],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
-    );
+    /// `out[g * columns + p] <- sum_t xs[t] * by.factors[by.groups[g], t, p]`, element by element.
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], by: FactorGroups<'_>);
 
     /// [`Engine::factor_products`] where `xs` are the images of all inputs under the first automorphism, then
-    /// under the second one and so on (`t = phi * inputs + input`), with one group of factors. Inputs, in
-    /// Eval form, and outputs have one row per entry of `moduli`.
+    /// under the second one and so on (`t = phi * inputs + input`), with one group of factors. Inputs are in
+    /// Eval form.
     fn permuted_factor_products(
         &self,
         out: RowsMut<'_>,
         inputs: &[Rows<'_>],
         phis: &[Automorphism],
-        factors: &Factors,
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     ) {
         let permute = |phi: &Automorphism| {
-            inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, moduli)).collect::<Vec<_>>()
+            inputs.iter().map(|&x| self.automorphism(Form::Eval, phi, x, by.moduli)).collect::<Vec<_>>()
         };
         let permuted: Vec<Buffer> = phis.iter().flat_map(permute).collect();
         let xs: Vec<Rows<'_>> = permuted.iter().map(Buffer::view).collect();
-        self.factor_products(out, &xs, factors, &[0], rows, moduli);
+        self.factor_products(out, &xs, by);
     }
 
     /// [`Engine::factor_products`] where `xs` are the first digits of all inputs, then their second digits
@@ -422,16 +446,13 @@ pub trait Engine: Send + Sync + Debug {
     /// few rows at a time, so that no digit is stored with all of its rows. The result is bit for bit that of
     /// [`Engine::convert`], [`Engine::forward_ntt`] and [`Engine::factor_products`].
     ///
-    /// The polynomials of `out` and the digits have one row per entry of `moduli`.
+    /// The digits have one row per entry of `by.moduli`.
     fn gadget_products(
         &self,
         out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     );
 
     /// `out[s][p] <- sum_t xs[inputs_s[t]][p] * plaintexts_s[t]` in Eval form, for every sum `s` and every
@@ -477,8 +498,9 @@ pub trait Engine: Send + Sync + Debug {
         for product in products {
             let rows = if product.is_some() { moduli.len() } else { own };
             let mut x = self.zeroed(columns * rows);
-            if let Some(PermutedProduct { factors, rows, .. }) = product {
-                self.factor_products(x.view_mut(), input.digits, factors, &[0], rows, moduli);
+            if let &Some(PermutedProduct { factors, rows, .. }) = product {
+                let by = FactorGroups { factors, groups: &[0], rows, moduli };
+                self.factor_products(x.view_mut(), input.digits, by);
             }
             let masks = if product.is_some() { input.masks } else { 0 };
             for (poly, target) in

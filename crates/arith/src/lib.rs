@@ -40,8 +40,8 @@ pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};
 pub use conversion::{BaseConversion, EngineTables, Rounding};
 pub use cpu::{CpuEngine, Threads};
 pub use engine::{
-    Dividend, DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct,
-    PlaintextSum, together,
+    Dividend, DivisionInput, Engine, Factor2, FactorGroups, FillRow, Form, GadgetInput, Hoisted,
+    PermutedProduct, PlaintextSum, together,
 };
 pub use error::{ArithError, DeviceError, OutOfMemory};
 pub use extension::DigitExtension;

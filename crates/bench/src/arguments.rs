@@ -110,9 +110,9 @@ impl BenchSet {
         match self {
             Self::Stream => "the speed at which one thread reads 1 GiB of memory",
             Self::Ntt => "the transform of one 40-bit prime at degrees 2^12 to 2^16",
-            Self::N14 => "preset bench_n14",
-            Self::N15 => "presets bench_n15_one, bench_n15_mid and bench_n15_low",
-            Self::N16 => "presets bench_n16_mid and bench_n16_one",
+            Self::N14 => "the set bench_n14",
+            Self::N15 => "the sets bench_n15_one, bench_n15_mid and bench_n15_low",
+            Self::N16 => "the sets bench_n16_mid and bench_n16_one",
             Self::Ranks => "presets rank2_n14 and rank4_n13",
             Self::Keyswitch => {
                 "every choice of key switching at every level of klss_n15, klss_n16 and level_aware"

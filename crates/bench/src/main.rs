@@ -25,6 +25,7 @@ mod output;
 mod packing;
 mod run;
 mod scheme;
+mod sets;
 mod slot_matrix;
 mod stages;
 mod stream;

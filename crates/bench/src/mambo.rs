@@ -10,7 +10,7 @@ use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixP
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
-    BootstrapOptions, BootstrapPlan, Encoding, Evaluator, Level, Params, Runtime, SecretKey,
+    BootstrapOptions, BootstrapPlan, Encoding, Evaluator, Level, Matrix, Params, Runtime, SecretKey,
 };
 use num_complex::Complex64;
 use serde_json::json;
@@ -157,7 +157,7 @@ fn one(
     let own = MatrixOptions { method: Some(MatrixMethod::Exact), uses: Some(1), ..MatrixOptions::default() };
     let plan = Arc::new(MamboPlan::new(
         &params,
-        (rows, rows, &weights),
+        Matrix::new(rows, rows, &weights),
         columns,
         &MamboOptions { bootstrap, matrix: own, ..MamboOptions::default() },
     )?);
@@ -167,7 +167,7 @@ fn one(
     let precision = PreparedOptions { own_masks: true, ..PreparedOptions::default() };
     let product = MatrixPlan::new(
         &params,
-        (rows, rows, &weights),
+        Matrix::new(rows, rows, &weights),
         2 * columns,
         &MatrixOptions { arrangement, precision, ..own },
     )?;

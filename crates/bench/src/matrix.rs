@@ -11,7 +11,9 @@ use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions, PreparedPlan};
 use clathrate_ckks::keys::{EncryptOptions, EvaluationKeys, KeyLevel, KeyNeeds, Lanes};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Params, Runtime, SecretKey, SecretRng};
+use clathrate_ckks::{
+    Ciphertext, CkksError, Encoding, Evaluator, Matrix, Params, Runtime, SecretKey, SecretRng,
+};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -249,8 +251,12 @@ impl<'a> Square<'a> {
     /// The exact product that separates rows before and packs them after.
     fn whole(&self) -> Result<(), Failure> {
         let options = MatrixOptions { method: Some(MatrixMethod::Exact), ..MatrixOptions::default() };
-        let plan =
-            MatrixPlan::new(self.params, (self.size, self.size, &self.weights()), self.size, &options)?;
+        let plan = MatrixPlan::new(
+            self.params,
+            Matrix::new(self.size, self.size, &self.weights()),
+            self.size,
+            &options,
+        )?;
         let needs = plan.needs();
         // Rows that fill a polynomial need no key.
         let evaluator = if needs.is_empty() {
@@ -281,8 +287,9 @@ impl<'a> Square<'a> {
 
     fn plan(&self, own_masks: bool) -> Result<PreparedPlan, Failure> {
         let options = PreparedOptions { own_masks, ..PreparedOptions::default() };
-        let shape = (self.size, self.size, &self.weights()[..]);
-        Ok(PreparedPlan::for_columns(self.params, shape, self.size, Arrangement::default(), options)?)
+        let values = self.weights();
+        let weights = Matrix::new(self.size, self.size, &values);
+        Ok(PreparedPlan::for_columns(self.params, weights, self.size, Arrangement::default(), options)?)
     }
 
     /// Prepares the matrix and times its products with arrays that have separate or shared masks.

@@ -1,4 +1,4 @@
-//! Times of the scheme's operations at one preset.
+//! Times of the scheme's operations at one parameter set.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use num_complex::Complex64;
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::sets;
 use crate::timing::{Extra, Timer};
 use clathrate_arith::machine;
 use clathrate_arith::sequence::{numbers, words};
@@ -37,7 +38,7 @@ struct Bench<'a> {
 
 /// Times all wanted operations at `preset`.
 pub fn run(timer: &Timer<'_>, preset: &str, runtime: &Runtime) -> Result<(), Failure> {
-    let params = Params::preset(preset, runtime)?;
+    let params = sets::params(preset, runtime)?;
     let secret = SecretKey::generate(&params)?;
     let label = preset.strip_prefix("bench_").unwrap_or(preset).replace('_', "-");
     let bench = Bench { timer, label, extra: extra_of(&params), secret, params };

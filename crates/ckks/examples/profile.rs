@@ -1,5 +1,5 @@
 //! Times the operations of one preset by the processor's time of this thread (Linux), so that a busy machine
-//! disturbs less: `cargo run --release -p clathrate-ckks --example profile -- bench_n15_mid 40 rotate`
+//! disturbs less: `cargo run --release -p clathrate-ckks --example profile -- n15 40 rotate`
 //! (preset, runs, operation).
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +30,7 @@ fn time<T>(name: &str, runs: usize, mut f: impl FnMut() -> T) -> T {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let name = std::env::args().nth(1).unwrap_or_else(|| "bench_n15".to_owned());
+    let name = std::env::args().nth(1).unwrap_or_else(|| "n15".to_owned());
     let runs = std::env::args().nth(2).map_or(Ok(9), |runs| runs.parse())?;
     let params = Params::preset(&name, &Runtime::default())?;
     println!("{}", params.explain());

@@ -39,6 +39,7 @@ pub use circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransf
 pub use circuits::matrix::Weights;
 pub use circuits::polynomial::{Polynomial, PolynomialBasis, PolynomialPlan};
 pub use circuits::rank_schedule::{LevelWork, RankSchedule, RankSteps};
+pub use encoding::matrix::Matrix;
 pub use encoding::plaintext::Plaintext;
 pub use encoding::values::{Values, ValuesRef};
 pub use error::CkksError;

@@ -14,6 +14,33 @@
 use crate::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 use crate::shape::{Degree, Rank};
 
+/// A digit as the noise of its product with a key sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseDigit {
+    /// The binary logarithm of the digit's size `D`.
+    pub log2_size: f64,
+    /// The number of key components whose sum the digit is multiplied with: more than one for merged digits.
+    pub components: usize,
+}
+
+/// What the noise of a switch depends on besides the shapes and the secret.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoiseDigits {
+    /// The digits that are multiplied with the key.
+    pub digits: Vec<NoiseDigit>,
+    /// The binary logarithm of the special modulus `P`, by which the products are divided.
+    pub log2_special: f64,
+}
+
+impl NoiseDigits {
+    /// Unmerged digits: each is multiplied with one key component.
+    #[must_use]
+    pub fn unmerged(log2_digits: &[f64], log2_special: f64) -> Self {
+        let digits = log2_digits.iter().map(|&log2_size| NoiseDigit { log2_size, components: 1 }).collect();
+        Self { digits, log2_special }
+    }
+}
+
 /// The properties of a shape and its secret that noise formulas depend on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseModel {
@@ -75,24 +102,28 @@ impl NoiseModel {
     /// mod-down: `sigma^2 R n sum_j D_j^2 / 12` for digits of the given sizes.
     #[must_use]
     pub fn switch_products(&self, inputs: usize, log2_digits: &[f64]) -> f64 {
-        self.coalesced_products(inputs, &single(log2_digits))
+        self.coalesced_products(inputs, &NoiseDigits::unmerged(log2_digits, 0.0))
     }
 
-    /// [`NoiseModel::switch_products`] for merged digits `(log2 D_j, len_j)`, each multiplied with the sum of
+    /// [`NoiseModel::switch_products`] for merged digits of size `D_j`, each multiplied with the sum of
     /// `len_j` key components: `sigma^2 R n sum_j len_j D_j^2 / 12`, because the errors of the components add
     /// up. Source: [level-aware, sec. 4.3, Noise Analysis]; differs: variances, not maxima.
     #[must_use]
-    pub fn coalesced_products(&self, inputs: usize, digits: &[(f64, usize)]) -> f64 {
-        self.products_over(inputs, digits, 0.0)
+    pub fn coalesced_products(&self, inputs: usize, digits: &NoiseDigits) -> f64 {
+        self.products_divided(inputs, &digits.digits, 0.0)
     }
 
     /// [`NoiseModel::coalesced_products`] divided by `P^2`. Each digit is divided before it is squared,
     /// because the square of a digit of 512 or more bits overflows a double.
     #[must_use]
-    pub fn products_over(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+    pub fn products_over(&self, inputs: usize, digits: &NoiseDigits) -> f64 {
+        self.products_divided(inputs, &digits.digits, digits.log2_special)
+    }
+
+    fn products_divided(&self, inputs: usize, digits: &[NoiseDigit], log2_divisor: f64) -> f64 {
         let digits: f64 = digits
             .iter()
-            .map(|&(bits, components)| components as f64 * (2.0 * (bits - log2_special)).exp2())
+            .map(|digit| digit.components as f64 * (2.0 * (digit.log2_size - log2_divisor)).exp2())
             .sum();
         ERROR_STANDARD_DEVIATION.powi(2) * (inputs * self.degree) as f64 * digits / 12.0
     }
@@ -101,13 +132,13 @@ impl NoiseModel {
     /// mod-down.
     #[must_use]
     pub fn switch(&self, inputs: usize, log2_digits: &[f64], log2_special: f64) -> f64 {
-        self.coalesced_switch(inputs, &single(log2_digits), log2_special)
+        self.coalesced_switch(inputs, &NoiseDigits::unmerged(log2_digits, log2_special))
     }
 
-    /// The noise that a switch adds with merged digits, given as in [`NoiseModel::coalesced_products`].
+    /// The noise that a switch adds with merged digits.
     #[must_use]
-    pub fn coalesced_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        self.products_over(inputs, digits, log2_special) + self.rounding()
+    pub fn coalesced_switch(&self, inputs: usize, digits: &NoiseDigits) -> f64 {
+        self.products_over(inputs, digits) + self.rounding()
     }
 
     /// The noise that a cross-relinearisation with one mod-down adds: the products of the first stage divided
@@ -118,14 +149,12 @@ impl NoiseModel {
     pub fn cross_relinearisation(
         &self,
         inputs: usize,
-        wide: (&[(f64, usize)], f64),
+        wide: &NoiseDigits,
         high: usize,
-        base: (&[(f64, usize)], f64),
+        base: &NoiseDigits,
     ) -> f64 {
         let high_rounding = (high * self.degree) as f64 * self.secret_variance / 12.0;
-        self.products_over(inputs, wide.0, wide.1)
-            + high_rounding
-            + self.coalesced_switch(high, base.0, base.1)
+        self.products_over(inputs, wide) + high_rounding + self.coalesced_switch(high, base)
     }
 
     /// The noise that `count` rotations at a temporary rank and the rank-down add: for each rotation, the
@@ -136,14 +165,14 @@ impl NoiseModel {
     pub fn rank_hoisted_rotation(
         &self,
         count: usize,
-        wide: (&[(f64, usize)], f64),
+        wide: &NoiseDigits,
         high: usize,
-        base: (&[(f64, usize)], f64),
+        base: &NoiseDigits,
     ) -> f64 {
         let Some(further) = count.checked_sub(1) else { return 0.0 };
         let at_high = Self { rank: self.rank + high, ..*self };
-        let products = self.products_over(self.rank + further * at_high.rank, wide.0, wide.1);
-        products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base.0, base.1)
+        let products = self.products_over(self.rank + further * at_high.rank, wide);
+        products + count as f64 * at_high.rounding() + self.coalesced_switch(high, base)
     }
 
     /// A worst-case bound of every coefficient of a switch's error, for all ternary secrets and all errors:
@@ -157,14 +186,16 @@ impl NoiseModel {
     /// [level-aware, sec. 4.3, Noise Analysis]; differs: any rank and number of inputs, each digit with its
     /// own size, no slack of 1 (the division rounds to the nearest).
     #[must_use]
-    pub fn switch_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+    pub fn switch_limit(&self, inputs: usize, digits: &NoiseDigits) -> f64 {
         let rounding = (1.0 + (self.rank * self.degree) as f64) / 2.0;
-        rounding + self.products_limit(inputs, digits, log2_special)
+        rounding + self.products_limit(inputs, digits)
     }
 
-    fn products_limit(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        let digits: f64 =
-            digits.iter().map(|&(bits, components)| components as f64 * (bits - log2_special).exp2()).sum();
+    fn products_limit(&self, inputs: usize, NoiseDigits { digits, log2_special }: &NoiseDigits) -> f64 {
+        let digits: f64 = digits
+            .iter()
+            .map(|digit| digit.components as f64 * (digit.log2_size - log2_special).exp2())
+            .sum();
         (inputs * self.degree) as f64 * ERROR_BOUND as f64 * digits / 2.0
     }
 
@@ -174,12 +205,12 @@ impl NoiseModel {
     pub fn cross_relinearisation_limit(
         &self,
         inputs: usize,
-        wide: (&[(f64, usize)], f64),
+        wide: &NoiseDigits,
         high: usize,
-        base: (&[(f64, usize)], f64),
+        base: &NoiseDigits,
     ) -> f64 {
         let high_rounding = (high * self.degree) as f64 / 2.0;
-        self.products_limit(inputs, wide.0, wide.1) + high_rounding + self.switch_limit(high, base.0, base.1)
+        self.products_limit(inputs, wide) + high_rounding + self.switch_limit(high, base)
     }
 
     /// [`NoiseModel::switch_limit`] for the rotations of [`NoiseModel::rank_hoisted_rotation`].
@@ -187,13 +218,12 @@ impl NoiseModel {
     pub fn rank_hoisted_rotation_limit(
         &self,
         count: usize,
-        wide: (&[(f64, usize)], f64),
+        wide: &NoiseDigits,
         high: usize,
-        base: (&[(f64, usize)], f64),
+        base: &NoiseDigits,
     ) -> f64 {
         let at_high = Self { rank: self.rank + high, ..*self };
-        count as f64 * at_high.switch_limit(at_high.rank, wide.0, wide.1)
-            + self.switch_limit(high, base.0, base.1)
+        count as f64 * at_high.switch_limit(at_high.rank, wide) + self.switch_limit(high, base)
     }
 
     /// The heuristic bound of a switch's error in the canonical embedding norm:
@@ -209,14 +239,14 @@ impl NoiseModel {
     /// 3.1]; differs: the lemma's proof prints the bound of a product as `16 sigma_1 sigma_2 n^2` and the
     /// body's rounding as `sqrt(3) n`, but continues with `n` and `sqrt(3 n)`, which are used here.
     #[must_use]
-    pub fn canonical_switch(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
-        self.canonical_products(inputs, digits, log2_special) + self.canonical_rounding()
+    pub fn canonical_switch(&self, inputs: usize, digits: &NoiseDigits) -> f64 {
+        self.canonical_products(inputs, digits) + self.canonical_rounding()
     }
 
-    fn canonical_products(&self, inputs: usize, digits: &[(f64, usize)], log2_special: f64) -> f64 {
+    fn canonical_products(&self, inputs: usize, NoiseDigits { digits, log2_special }: &NoiseDigits) -> f64 {
         let largest = digits
             .iter()
-            .map(|&(bits, components)| (components as f64).sqrt() * (bits - log2_special).exp2())
+            .map(|digit| (digit.components as f64).sqrt() * (digit.log2_size - log2_special).exp2())
             .fold(0.0, f64::max);
         let products = (digits.len() * inputs * self.degree) as f64;
         8.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * products * largest
@@ -241,12 +271,12 @@ impl NoiseModel {
     pub fn canonical_cross_relinearisation(
         &self,
         inputs: usize,
-        wide: (&[(f64, usize)], f64),
+        wide: &NoiseDigits,
         high: usize,
-        base: (&[(f64, usize)], f64),
+        base: &NoiseDigits,
     ) -> f64 {
         let at_high = Self { rank: self.rank + high, ..*self };
-        at_high.canonical_switch(inputs, wide.0, wide.1) + self.canonical_switch(high, base.0, base.1)
+        at_high.canonical_switch(inputs, wide) + self.canonical_switch(high, base)
     }
 }
 
@@ -268,11 +298,6 @@ pub fn canonical_gain(Degree(degree): Degree, ranks: (Rank, Rank), digits: usize
     4.0 / 3f64.sqrt() * ERROR_STANDARD_DEVIATION * degree * products
         - (3.0 * degree).sqrt()
         - 8.0 * 2f64.sqrt() / 3.0 * high as f64 * degree
-}
-
-/// Unmerged digits: each is multiplied with one key component.
-fn single(log2_digits: &[f64]) -> Vec<(f64, usize)> {
-    log2_digits.iter().map(|&bits| (bits, 1)).collect()
 }
 
 /// A bound for `count` centred near-Gaussian coefficients of the given variance that fails with probability

@@ -34,7 +34,7 @@ use clathrate_arith::{Rows, RowsMut};
 use crate::bundle::Bundle;
 use crate::chain::Level;
 use crate::error::LatticeError;
-use crate::noise::NoiseModel;
+use crate::noise::{NoiseDigits, NoiseModel};
 use crate::poly::{Basis, Coeff, Eval, Poly, Polys};
 use crate::ring::Ring;
 use crate::switch::{Digits, SwitchKey, SwitchMethod, Switcher};
@@ -343,7 +343,7 @@ impl ProductNoise {
         model: &NoiseModel,
         weights: &[f64],
         variance: f64,
-        (digits, log2_special): (&[(f64, usize)], f64),
+        digits: &NoiseDigits,
         (log2_step, log2_modulus): (f64, f64),
         (float_deviation, ranges): (f64, usize),
     ) -> Self {
@@ -352,7 +352,7 @@ impl ProductNoise {
         let step = (-2.0 * log2_step).exp2();
         // A component of the mask has N / lanes coefficients and is multiplied with the errors of the `lanes`
         // rows' weights; there are `lanes` components.
-        let one = model.products_over(1, digits, log2_special);
+        let one = model.products_over(1, digits);
         Self {
             input: variance * largest * step,
             switch: one * all * step,

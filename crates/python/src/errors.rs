@@ -128,6 +128,10 @@ fn python_message(error: &CkksError) -> Option<String> {
                  with `keepdims=True`, or encrypt the array with `encoding=\"slots\"`"
             )
         }
+        CkksError::Shape { operation: "a repetition of one number", .. } => error.to_string().replace(
+            "of sums of rows keep the column,",
+            "of sums of rows keep the column with `keepdims=True`, as in `x - x.sum(axis=1, keepdims=True)`,",
+        ),
         CkksError::Lattice(LatticeError::MemoryMismatch { left, right }) => {
             format!(
                 "one operand is in the memory of `{left}`, the other in that of `{right}`: bring both to one device with `to`, such as `ct.to(\"cpu\")`"

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clathrate_ckks::circuits::mambo::{MamboMatrix, MamboOptions, MamboPlan, Placement};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::circuits::prepared::PreparedOptions;
-use clathrate_ckks::{BootstrapOptions, Evaluator};
+use clathrate_ckks::{BootstrapOptions, Evaluator, Matrix};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -86,7 +86,7 @@ impl PyMamboPlan {
             placement: placed.unwrap_or_default(),
             fastest_bodies,
         };
-        let weights = (rows, inner, &values[..]);
+        let weights = Matrix::new(rows, inner, &values);
         let plan = detached(py, || match placed {
             Some(_) => MamboPlan::new(&params.params, weights, columns, &options),
             None => MamboPlan::fastest(&params.params, weights, columns, &options),
@@ -241,7 +241,7 @@ pub fn mambo(
     let columns = columns.map_or(Ok(slots), |columns| columns.count(py, "`columns`"))?;
     array.compute(py, |x| {
         x.map_settled(|evaluator, x| {
-            let weights = (rows, inner, &values[..]);
+            let weights = Matrix::new(rows, inner, &values);
             let plan = Arc::new(MamboPlan::new(x.params(), weights, columns, &MamboOptions::default())?);
             plan.prepare(evaluator)?.multiply(evaluator, x)
         })

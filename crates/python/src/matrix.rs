@@ -4,7 +4,7 @@ use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixP
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions};
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::Lanes;
-use clathrate_ckks::{CkksError, Evaluator};
+use clathrate_ckks::{CkksError, Evaluator, Matrix};
 use clathrate_lattice::Level;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -97,7 +97,8 @@ impl PyMatrixPlan {
             ring: whole("`ring`", ring)?,
         };
         let (columns, own) = (columns.count(py, "`columns`")?, &params.params);
-        let plan = detached(py, || MatrixPlan::new(own, (rows, inner, &values), columns, &options))?;
+        let plan =
+            detached(py, || MatrixPlan::new(own, Matrix::new(rows, inner, &values), columns, &options))?;
         Ok(Self { plan })
     }
 

@@ -4,8 +4,8 @@ use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_arith::{
     Automorphism, BaseConversion, Buffer, DigitExtension, Dividend, DivisionInput, Engine, Factor2,
-    FactorShape, Factors, Form, GadgetInput, GaloisElement, Hoisted, PermutedProduct, PlaintextSum, Rounding,
-    Rows, RowsMut, Twist,
+    FactorGroups, FactorShape, Factors, Form, GadgetInput, GaloisElement, Hoisted, PermutedProduct,
+    PlaintextSum, Rounding, Rows, RowsMut, Twist,
 };
 
 /// Bits of the moduli, with every class of kernel; polynomials have the first five.
@@ -235,11 +235,13 @@ impl Run<'_> {
                         values: with_values.then_some(y.view()),
                     })
                     .collect();
-                e.gadget_products(out.view_mut(), &inputs, &digits, &factors, &[1, 0], &rows, basis);
+                let by = FactorGroups { factors: &factors, groups: &[1, 0], rows: &rows, moduli: basis };
+                e.gadget_products(out.view_mut(), &inputs, &digits, by);
                 self.keep("gadget products", &out);
             }
             let left: Vec<Buffer> = (0..2).map(|_| self.random(1, basis)).collect();
-            e.factor_products(out.view_mut(), &views(&left), &factors, &[0, 1], &rows, basis);
+            let by = FactorGroups { factors: &factors, groups: &[0, 1], rows: &rows, moduli: basis };
+            e.factor_products(out.view_mut(), &views(&left), by);
             self.keep("factor products", &out);
         }
         let shape = FactorShape { groups: 1, terms: 3, columns, packed: true };
@@ -306,7 +308,8 @@ impl Run<'_> {
         out.iter().for_each(|out| self.keep("hoisted products", out));
         let four = self.packed(false, 4, 2);
         let mut turned = self.random(2, &OWN);
-        e.permuted_factor_products(turned.view_mut(), &digit_rows, &phis, &four, &rows, &OWN);
+        let by = FactorGroups { factors: &four, groups: &[0], rows: &rows, moduli: &OWN };
+        e.permuted_factor_products(turned.view_mut(), &digit_rows, &phis, by);
         self.keep("turned factor products", &turned);
     }
 

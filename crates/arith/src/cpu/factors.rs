@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::{CpuEngine, Work, rows_of_all};
 use crate::automorphism::Automorphism;
 use crate::buffer::{Buffer, Rows, RowsMut};
-use crate::engine::Engine;
+use crate::engine::{Engine, FactorGroups};
 use crate::factors::{FactorShape, Factors, RowMut};
 use crate::meter::Pass;
 
@@ -94,26 +94,6 @@ pub(super) fn unpack(
     out
 }
 
-/// Asserts that the shapes fit each other, which the caller guarantees.
-pub(super) fn check(
-    out: &RowsMut<'_>,
-    terms: usize,
-    factors: &Factors,
-    groups: &[usize],
-    rows: &[usize],
-    moduli: &[usize],
-) {
-    let shape = factors.shape();
-    assert!(
-        terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(),
-        "as many results as groups and columns"
-    );
-    assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
-    assert!(rows.len() == moduli.len(), "one row per modulus");
-    let own: Vec<usize> = factors.moduli().collect();
-    assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
-}
-
 /// Words of each image that stay in the second-level cache until they are multiplied: blocks of 128 images
 /// take 512 KiB.
 const PERMUTED_BLOCK: usize = 512;
@@ -124,12 +104,12 @@ pub(super) fn permuted_products(
     out: RowsMut<'_>,
     inputs: &[Rows<'_>],
     phis: &[Automorphism],
-    factors: &Factors,
-    rows: &[usize],
-    moduli: &[usize],
+    by: FactorGroups<'_>,
 ) {
     let terms = inputs.len() * phis.len();
-    check(&out, terms, factors, &[0], rows, moduli);
+    by.check(&out, terms);
+    assert!(by.groups.len() == 1, "one group of factors");
+    let FactorGroups { factors, groups, rows, moduli } = by;
     assert!(inputs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
     assert!(phis.iter().all(|phi| phi.degree() == engine.degree), "an automorphism belongs to one degree");
     let block = PERMUTED_BLOCK.min(engine.degree);
@@ -145,23 +125,16 @@ pub(super) fn permuted_products(
             let left: Vec<&[u64]> = permuted.chunks_exact(block).collect();
             let mut targets: Vec<&mut [u64]> =
                 outputs.iter_mut().map(|row| &mut row[start..start + block]).collect();
-            kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, 0, 0), false);
+            kernel.dot_packed(&mut targets, &left, factors.run(rows[i], start, groups[0], 0), false);
         }
         engine.memory.put(permuted);
         engine.count(Pass::Hadamard, outputs.len() * terms);
     });
 }
 
-pub(super) fn products(
-    engine: &CpuEngine,
-    out: RowsMut<'_>,
-    xs: &[Rows<'_>],
-    factors: &Factors,
-    groups: &[usize],
-    rows: &[usize],
-    moduli: &[usize],
-) {
-    check(&out, xs.len(), factors, groups, rows, moduli);
+pub(super) fn products(engine: &CpuEngine, out: RowsMut<'_>, xs: &[Rows<'_>], by: FactorGroups<'_>) {
+    by.check(&out, xs.len());
+    let FactorGroups { factors, groups, rows, moduli } = by;
     assert!(xs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
     let (columns, block) = (factors.shape().columns, factors.block());
     let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);

@@ -7,12 +7,11 @@
 //! second-level cache, so that a transformed row is never written back to memory.
 
 use super::digits::{PreparedTerms, Term};
-use super::{CpuEngine, factors, rows_of_all};
+use super::{CpuEngine, rows_of_all};
 use crate::bit_packing::Run;
 use crate::buffer::RowsMut;
-use crate::engine::{Engine, GadgetInput};
+use crate::engine::{Engine, FactorGroups, GadgetInput};
 use crate::extension::DigitExtension;
-use crate::factors::Factors;
 use crate::kernels::RowKernel;
 use crate::kernels::split::{Ahead, RADIX, VECTOR, head_place, head_words};
 use crate::meter::Pass;
@@ -54,10 +53,7 @@ struct Task<'a> {
     inputs: &'a [GadgetInput<'a>],
     digits: &'a [DigitExtension],
     prepared: PreparedTerms,
-    factors: &'a Factors,
-    groups: &'a [usize],
-    rows: &'a [usize],
-    moduli: &'a [usize],
+    by: FactorGroups<'a>,
 }
 
 /// The state of a row of a digit after the heads of the transforms.
@@ -73,7 +69,7 @@ enum State {
 
 impl<'a> Task<'a> {
     fn kernel(&self, row: usize) -> &'a dyn RowKernel {
-        self.engine.tables[self.moduli[row]].kernel()
+        self.engine.tables[self.by.moduli[row]].kernel()
     }
 
     fn term(&self, term: usize) -> (&'a DigitExtension, GadgetInput<'a>) {
@@ -82,7 +78,7 @@ impl<'a> Task<'a> {
 
     /// The factor by which own row `row` of a digit is scaled.
     fn constant(&self, digit: &DigitExtension, row: usize) -> Multiplier {
-        self.engine.moduli[self.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
+        self.engine.moduli[self.by.moduli[row]].multiplier(digit.constants()[row - digit.own().start])
     }
 
     /// Computes the heads of one term for the rows from `first` on, into `outs`. With `far`, the outputs
@@ -110,7 +106,7 @@ impl<'a> Task<'a> {
             };
             let limbs = digit.target(row).zip(conversion.limbs.as_ref());
             let limbs = limbs.and_then(|(target, (form, weights))| {
-                let (split, limbs) = self.prepared.limbs(self.engine, term, self.moduli[row], form)?;
+                let (split, limbs) = self.prepared.limbs(self.engine, term, self.by.moduli[row], form)?;
                 Some((split, limbs, form, &weights[target]))
             });
             states.push(match (limbs, kernel.split()) {
@@ -178,18 +174,18 @@ impl<'a> Task<'a> {
     /// The factors that the block from `start` on of row `row` is multiplied by first, for `count` terms from
     /// `term` on.
     fn ahead(&self, row: usize, start: usize, term: usize, count: usize) -> Ahead<'_> {
-        let Some(&group) = self.groups.first() else { return Ahead::default() };
-        let Run { bytes, bits, stride, .. } = self.factors.run(self.rows[row], start, group, term);
-        let run = count * self.factors.shape().columns * bits as usize;
-        let vectors = self.factors.block().div_ceil(VECTOR);
-        let all = if run == stride { self.groups.len() * vectors } else { vectors };
+        let Some(&group) = self.by.groups.first() else { return Ahead::default() };
+        let Run { bytes, bits, stride, .. } = self.by.factors.run(self.by.rows[row], start, group, term);
+        let run = count * self.by.factors.shape().columns * bits as usize;
+        let vectors = self.by.factors.block().div_ceil(VECTOR);
+        let all = if run == stride { self.by.groups.len() * vectors } else { vectors };
         Ahead { bytes, run, stride, runs: all.min(AHEAD / run) }
     }
 
     /// Computes the rows from `first` on; `outputs[row - first]` are that row's words of each result.
     fn rows(&self, outputs: &mut [Vec<&mut [u64]>], first: usize) {
         let (degree, columns, part) =
-            (self.engine.degree, self.factors.shape().columns, self.factors.block());
+            (self.engine.degree, self.by.factors.shape().columns, self.by.factors.block());
         // Tails finish whole sixteenths of a row, which at the largest degree are longer than a block of the
         // factors.
         let block = part.max(degree / RADIX);
@@ -251,13 +247,13 @@ impl<'a> Task<'a> {
                             start + inside,
                             left.iter().map(|left| &left[inside..inside + part]).collect::<Vec<_>>(),
                         );
-                        for (outputs, &group) in outputs.chunks_mut(columns).zip(self.groups) {
+                        for (outputs, &group) in outputs.chunks_mut(columns).zip(self.by.groups) {
                             let mut targets: Vec<&mut [u64]> =
                                 outputs.iter_mut().map(|row| &mut row[start..start + part]).collect();
                             kernel.dot_packed(
                                 &mut targets,
                                 &left,
-                                self.factors.run(self.rows[row], start, group, term),
+                                self.by.factors.run(self.by.rows[row], start, group, term),
                                 term > 0,
                             );
                         }
@@ -279,14 +275,11 @@ pub(super) fn products<'a>(
     out: RowsMut<'_>,
     inputs: &'a [GadgetInput<'a>],
     digits: &'a [DigitExtension],
-    factors: &Factors,
-    groups: &[usize],
-    rows: &[usize],
-    moduli: &[usize],
+    by: FactorGroups<'_>,
 ) {
     let terms = inputs.len() * digits.len();
-    factors::check(&out, terms, factors, groups, rows, moduli);
-    assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
+    by.check(&out, terms);
+    assert!(digits.iter().all(|digit| digit.rows() == by.moduli.len()), "digits extend to all rows");
     let sources = digits.iter().flat_map(|digit| {
         let (conversion, first) = (digit.conversion(), digit.source());
         let residues =
@@ -294,8 +287,8 @@ pub(super) fn products<'a>(
         inputs.iter().map(move |input| Term { conversion, residues: residues(input), limbs: true })
     });
     let prepared = PreparedTerms::new(engine, &sources.collect::<Vec<_>>());
-    let task = Task { engine, inputs, digits, prepared, factors, groups, rows, moduli };
-    let mut by_row = rows_of_all(out.host(), moduli.len(), engine.degree);
+    let task = Task { engine, inputs, digits, prepared, by };
+    let mut by_row = rows_of_all(out.host(), by.moduli.len(), engine.degree);
     let limbs =
         |digit: &DigitExtension| digit.conversion().limbs.as_ref().map_or(0, |(form, _)| form.count());
     let words = inputs.len() * engine.degree * digits.iter().map(limbs).sum::<usize>();

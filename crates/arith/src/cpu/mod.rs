@@ -15,7 +15,8 @@ use crate::automorphism::{Automorphism, mul_monomial};
 use crate::buffer::{Buffer, Rows, RowsMut};
 use crate::conversion::BaseConversion;
 use crate::engine::{
-    DivisionInput, Engine, Factor2, FillRow, Form, GadgetInput, Hoisted, PermutedProduct, PlaintextSum,
+    DivisionInput, Engine, Factor2, FactorGroups, FillRow, Form, GadgetInput, Hoisted, PermutedProduct,
+    PlaintextSum,
 };
 use crate::error::ArithError;
 use crate::extension::DigitExtension;
@@ -619,23 +620,13 @@ impl Engine for CpuEngine {
         out: RowsMut<'_>,
         inputs: &[Rows<'_>],
         phis: &[Automorphism],
-        factors: &Factors,
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     ) {
-        factors::permuted_products(self, out, inputs, phis, factors, rows, moduli);
+        factors::permuted_products(self, out, inputs, phis, by);
     }
 
-    fn factor_products(
-        &self,
-        out: RowsMut<'_>,
-        xs: &[Rows<'_>],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
-    ) {
-        factors::products(self, out, xs, factors, groups, rows, moduli);
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], by: FactorGroups<'_>) {
+        factors::products(self, out, xs, by);
     }
 
     fn gadget_products(
@@ -643,12 +634,9 @@ impl Engine for CpuEngine {
         out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     ) {
-        gadget::products(self, out, inputs, digits, factors, groups, rows, moduli);
+        gadget::products(self, out, inputs, digits, by);
     }
 
     fn plaintext_products(

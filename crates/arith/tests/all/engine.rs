@@ -7,7 +7,8 @@ use crate::common::{Words, engines, mixed_primes, polys};
 use clathrate_arith::automorphism::{mul_monomial, subring_embed, subring_extract};
 use clathrate_arith::{
     ArithError, Automorphism, BaseConversion, Buffer, CpuEngine, DigitExtension, Dividend, DivisionInput,
-    Engine, Factor2, FactorShape, Factors, Form, GadgetInput, GaloisElement, Isa, Modulus, Rounding, Rows,
+    Engine, Factor2, FactorGroups, FactorShape, Factors, Form, GadgetInput, GaloisElement, Isa, Modulus,
+    Rounding, Rows,
 };
 use clathrate_testkit::oracle;
 
@@ -453,10 +454,7 @@ fn gadget_products_multiply_the_centred_digits_of_every_input() {
                     out.view_mut(),
                     &forms,
                     &extensions,
-                    &factors,
-                    picked,
-                    &factor_rows,
-                    &BASIS,
+                    FactorGroups { factors: &factors, groups: picked, rows: &factor_rows, moduli: &BASIS },
                 );
                 for (index, out) in polys(&case.engine, &out, rows).iter().enumerate() {
                     let (group, column) = (picked[index / columns], index % columns);
@@ -515,10 +513,7 @@ fn gadget_products_of_digits_extended_to_foreign_moduli_only_are_their_sums() {
                 out.view_mut(),
                 &forms,
                 &extensions,
-                &factors,
-                picked,
-                &factor_rows,
-                &targets,
+                FactorGroups { factors: &factors, groups: picked, rows: &factor_rows, moduli: &targets },
             );
             for (index, out) in polys(&case.engine, &out, 2).iter().enumerate() {
                 let (group, column) = (picked[index / columns], index % columns);

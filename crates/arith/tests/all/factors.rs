@@ -4,7 +4,7 @@
 
 use crate::common::{Words, engines, polys, views};
 use clathrate_arith::primes::largest_primes;
-use clathrate_arith::{Buffer, CpuEngine, Engine, FactorShape, Factors, Rows};
+use clathrate_arith::{Buffer, CpuEngine, Engine, FactorGroups, FactorShape, Factors, Rows};
 
 const DEGREES: [usize; 6] = [1, 2, 4, 8, 64, 8192];
 
@@ -208,10 +208,7 @@ fn factor_products_over_any_prefix_of_terms_are_the_inner_products() {
                     case.engine.factor_products(
                         out.view_mut(),
                         &views(&xs[..terms]),
-                        &factors,
-                        groups,
-                        &rows,
-                        &own,
+                        FactorGroups { factors: &factors, groups, rows: &rows, moduli: &own },
                     );
                     for (index, out) in polys(&case.engine, &out, rows.len()).iter().enumerate() {
                         let (group, column) = (groups[index / shape.columns], index % shape.columns);

@@ -6,8 +6,8 @@
 use crate::common::{Words, engines, polys, views};
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::{
-    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorShape, Factors, GadgetInput, Isa,
-    Modulus, Rounding, Rows,
+    BaseConversion, Buffer, CpuEngine, DigitExtension, Engine, FactorGroups, FactorShape, Factors,
+    GadgetInput, Isa, Modulus, Rounding, Rows,
 };
 
 /// The widths of a basis, in order: every way in which a digit enters a transform, and moduli that have none
@@ -140,14 +140,9 @@ impl Case {
             })
             .collect();
         let mut expected = scalar.scratch(self.groups * self.columns * basis.len());
-        scalar.factor_products(
-            expected.view_mut(),
-            &views(&xs),
-            &self.factors(&scalar, &slots),
-            &picked,
-            &rows,
-            &basis,
-        );
+        let factors = self.factors(&scalar, &slots);
+        let by = FactorGroups { factors: &factors, groups: &picked, rows: &rows, moduli: &basis };
+        scalar.factor_products(expected.view_mut(), &views(&xs), by);
         for engine in engines(self.degree, &self.moduli) {
             let factors = self.factors(&engine, &slots);
             for with_values in [false, true] {
@@ -164,10 +159,7 @@ impl Case {
                     out.view_mut(),
                     &inputs,
                     &extensions,
-                    &factors,
-                    &picked,
-                    &rows,
-                    &basis,
+                    FactorGroups { factors: &factors, groups: &picked, rows: &rows, moduli: &basis },
                 );
                 for (out, expected) in
                     polys(&engine, &out, basis.len()).iter().zip(polys(&engine, &expected, basis.len()))

@@ -17,7 +17,7 @@ const DIGIT_MARGIN: u32 = 40;
 pub struct Set {
     /// Its name.
     pub name: &'static str,
-    /// The preset with its primes.
+    /// The preset or the set of the benchmarks with its primes.
     preset: &'static str,
     /// Whether the set has rank 1 at the preset's dimension: not in the paper, for comparison.
     lifted: bool,
@@ -54,7 +54,7 @@ pub fn names() -> Vec<&'static str> {
 impl Set {
     /// The specification with the paper's temporary rank; for a quick run at a small, insecure degree.
     pub fn spec(&self, quick: bool) -> Result<ParamsSpec, CkksError> {
-        let mut spec = clathrate_ckks::parameters::preset(self.preset)?;
+        let mut spec = crate::sets::spec(self.preset)?;
         if self.lifted {
             spec.name += ", rank 1";
             spec.degree *= spec.rank;

@@ -4,7 +4,7 @@
 //! Each part does the operations of the switch, in the same number and sizes, on separate warm buffers and a
 //! separate key. Their sum is a lower bound of the time of a switch.
 
-use clathrate_arith::{BaseConversion, Buffer, Engine, FactorShape, Rounding};
+use clathrate_arith::{BaseConversion, Buffer, Engine, FactorGroups, FactorShape, Rounding};
 use clathrate_lattice::switch::SwitchTables;
 use serde_json::{Value, json};
 
@@ -88,8 +88,9 @@ impl Parts<'_> {
         groups.iter().for_each(|&group| engine.pack_factors(&mut factors, group, &sources, &rows));
         let xs = vec![digit.view(); digits];
         let mut out = engine.zeroed(self.groups * COLUMNS * rows.len());
+        let by = FactorGroups { factors: &factors, groups: &groups, rows: &rows, moduli: &self.moduli };
         let times = self.timer.measure(|| {
-            engine.factor_products(out.view_mut(), &xs, &factors, &groups, &rows, &self.moduli);
+            engine.factor_products(out.view_mut(), &xs, by);
             Ok(())
         })?;
         Ok(times.median())

@@ -11,9 +11,10 @@ use super::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
 use super::mambo::MamboPlan;
 use super::matrix_plan::{MatrixMethod, MatrixOptions};
 use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{LevelsNeeded, PlainMatrix, Refreshing};
+use crate::evaluation::evaluator::{LevelsNeeded, Refreshing};
 use crate::parameters::{Params, StageLevels};
 
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; `None` if
@@ -142,7 +143,7 @@ impl Automatic {
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        weights: PlainMatrix<'_>,
+        weights: Matrix<'_>,
     ) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
         let whole = layout.capacity == slots
@@ -154,21 +155,19 @@ impl Automatic {
             || !x.has_canonical_scale()
             || !whole
             || x.shape().len() != 2
-            || x.shape()[0] != weights.1
+            || x.shape()[0] != weights.columns
         {
             return None;
         }
-        let (_, inner, values) = weights;
         // Ignores bounds below 1, so that data with and without declared bounds are computed as their dry
         // run.
         let largest = x.bound().map_or(1.0, |bound| bound.max(1.0));
-        let row_sum =
-            values.chunks(inner.max(1)).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
+        let row_sum = weights.each_row().map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         if row_sum * largest > 1.0 || !row_sum.is_finite() {
             return None;
         }
         // Of several polynomials of real numbers, two form a complex one.
-        let real = !x.is_complex() && weights.0 * layout.chunks == 1;
+        let real = !x.is_complex() && weights.rows * layout.chunks == 1;
         let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.alone(x)?);
         let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
         if lacks(&bootstrap) || alone.rounds() > 1 {
@@ -225,7 +224,7 @@ impl Refreshing for Automatic {
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        weights: PlainMatrix<'_>,
+        weights: Matrix<'_>,
     ) -> Result<Option<Ciphertext>, CkksError> {
         let Some(plan) = self.product_plan(evaluator, x, weights) else { return Ok(None) };
         let ([rows, _], [inner, columns]) = (plan.array_shapes().1, plan.array_shapes().0);
@@ -244,7 +243,7 @@ impl Refreshing for Automatic {
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        weights: PlainMatrix<'_>,
+        weights: Matrix<'_>,
     ) -> Result<Option<String>, CkksError> {
         self.product_plan(evaluator, x, weights).map(|plan| plan.explain_of(!x.is_complex())).transpose()
     }

@@ -24,6 +24,7 @@ use clathrate_lattice::{Bundle, Eval, Level};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
 use crate::evaluation::evaluator::{Evaluator, LevelsNeeded};
@@ -67,18 +68,7 @@ impl Weights {
     /// [`CkksError::Empty`], [`CkksError::NotFinite`], [`CkksError::OutOfRange`] if a weight exceeds 51 bits
     /// at this scale, or the scale is below 1.
     pub fn new(rows: usize, inner: usize, values: &[f64], scale: f64) -> Result<Self, CkksError> {
-        if rows == 0 || inner == 0 {
-            return Err(CkksError::no_entries([rows, inner]));
-        }
-        if rows.checked_mul(inner) != Some(values.len()) {
-            let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape {
-                operation: "a weight matrix",
-                left: vec![rows, inner],
-                right: vec![values.len()],
-                remedy,
-            });
-        }
+        Matrix::new(rows, inner, values).check("a weight matrix")?;
         if let Some(index) = values.iter().position(|v| !v.is_finite()) {
             return Err(CkksError::NotFinite { index, value: values[index], shape: None });
         }
@@ -131,13 +121,12 @@ impl Weights {
     ) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2() / scale;
         let values: Vec<f64> = multiples.iter().map(|&w| w as f64 * unit).collect();
-        Self::rounded_to(&values, (rows, inner), scale, shift)
+        Self::rounded_to(Matrix::new(rows, inner, &values), scale, shift)
     }
 
     /// The weights rounded to multiples of `2^shift` at the same scale.
     pub(super) fn rounded_to(
-        values: &[f64],
-        (rows, inner): (usize, usize),
+        Matrix { rows, columns: inner, values }: Matrix<'_>,
         scale: f64,
         shift: u32,
     ) -> Result<Self, CkksError> {
@@ -393,7 +382,7 @@ impl Weights {
 /// run, are at most 1), and this is predicted to be faster than the product of the bootstrapped array.
 pub fn multiply_inside_bootstrap(
     evaluator: &Evaluator,
-    weights: (usize, usize, &[f64]),
+    weights: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<Option<Ciphertext>, CkksError> {
     evaluator.check(x)?;
@@ -406,7 +395,7 @@ pub fn multiply_inside_bootstrap(
 /// Checks nothing if there is no bootstrap, because the product then fails early.
 pub fn check_plain_matrix(
     evaluator: &Evaluator,
-    (rows, inner, values): (usize, usize, &[f64]),
+    Matrix { rows, columns: inner, values }: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<(), CkksError> {
     let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else { return Ok(()) };
@@ -435,7 +424,7 @@ fn refreshed_symbol(
 /// How [`multiply_inside_bootstrap`] computes `W @ x`; `None` if it does not.
 pub(crate) fn explain_inside_bootstrap(
     evaluator: &Evaluator,
-    weights: (usize, usize, &[f64]),
+    weights: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<Option<String>, CkksError> {
     evaluator
@@ -447,7 +436,7 @@ pub(crate) fn explain_inside_bootstrap(
 /// array if no level is free.
 pub fn explain_refreshed_matrix(
     evaluator: &Evaluator,
-    (rows, inner, values): (usize, usize, &[f64]),
+    Matrix { rows, columns: inner, values }: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<String, CkksError> {
     let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else {

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use rustfft::num_complex::Complex64;
 
+use super::matrix::check_entries;
 use super::values::ValuesRef;
 use crate::arrays::estimate::{MatrixNorms, name_of};
 use crate::error::CkksError;
@@ -153,18 +154,7 @@ impl LinearTransform {
         columns: usize,
     ) -> Result<Self, CkksError> {
         let values = values.into();
-        if rows == 0 || columns == 0 {
-            return Err(CkksError::no_entries([rows, columns]));
-        }
-        if rows.checked_mul(columns) != Some(values.len()) {
-            let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape {
-                operation: LINEAR,
-                left: vec![rows, columns],
-                right: vec![values.len()],
-                remedy,
-            });
-        }
+        check_entries((rows, columns), values.len(), LINEAR)?;
         let slots = rows.max(columns).next_power_of_two();
         let mut used = vec![false; slots];
         for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {

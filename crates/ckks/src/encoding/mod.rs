@@ -5,9 +5,11 @@ pub mod decode;
 pub mod dft;
 pub mod encode;
 pub mod linear;
+pub mod matrix;
 pub mod plaintext;
 pub mod values;
 
 pub use decode::*;
 pub use encode::*;
+pub use matrix::Matrix;
 pub use plaintext::Plaintext;

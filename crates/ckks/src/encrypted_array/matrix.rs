@@ -11,6 +11,7 @@ use crate::arrays::Ciphertext;
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::LinearTransform;
 use crate::circuits::matrix::{self, Weights};
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -35,17 +36,17 @@ pub trait PlainMatrix {
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError>;
 }
 
-impl PlainMatrix for (usize, usize, &[f64]) {
+impl PlainMatrix for Matrix<'_> {
     fn shape(&self) -> (usize, usize) {
-        (self.0, self.1)
+        (self.rows, self.columns)
     }
 
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError> {
-        let range = rows.start * self.1..rows.end * self.1;
-        let numbers = self.2.get(range).ok_or_else(|| CkksError::Shape {
+        let range = rows.start * self.columns..rows.end * self.columns;
+        let numbers = self.values.get(range).ok_or_else(|| CkksError::Shape {
             operation: PRODUCT,
-            left: vec![self.0, self.1],
-            right: vec![self.2.len()],
+            left: vec![self.rows, self.columns],
+            right: vec![self.values.len()],
             remedy: "give as many numbers as the matrix has entries".to_owned(),
         });
         numbers.map(Cow::Borrowed)
@@ -92,7 +93,7 @@ impl EncryptedArray {
         let free = weight_scale.is_some() || !evaluator.bootstraps() || self.data.shape().len() != 2;
         if blocks.len() < 2 {
             let values = weights.rows(0..shape.0)?;
-            let all = (shape.0, shape.1, &*values);
+            let all = Matrix::new(shape.0, shape.1, &values);
             let data = if free {
                 self.factor_by(&plain)?
             } else {
@@ -120,7 +121,7 @@ impl EncryptedArray {
             // The weights of the first block are checked before a bootstrap.
             let values = weights.rows(blocks[0].clone())?;
             let settled = self.settled()?;
-            matrix::check_plain_matrix(evaluator, (blocks[0].len(), shape.1, &values), &settled)
+            matrix::check_plain_matrix(evaluator, Matrix::new(blocks[0].len(), shape.1, &values), &settled)
                 .map_err(|error| placed(error, 0, shape))?;
             self.factor_by(evaluator)?
         };
@@ -142,7 +143,7 @@ impl EncryptedArray {
     pub fn explain_left_multiply(&self, weights: &dyn PlainMatrix) -> Result<String, CkksError> {
         let shape = weights.shape();
         let values = weights.rows(0..shape.0)?;
-        let all = (shape.0, shape.1, &*values);
+        let all = Matrix::new(shape.0, shape.1, &values);
         let evaluator = &self.evaluator;
         let explained = if self.made.fresh.get().is_some() {
             matrix::explain_refreshed_matrix(

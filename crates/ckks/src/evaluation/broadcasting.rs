@@ -253,7 +253,7 @@ impl Evaluator {
         let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
         if (x.layout.columns, x.layout.capacity) != (1, 1) || columns > copies {
             let remedy = format!(
-                "each number of the first array is in {copies} neighbouring slots, {lanes} rows in a polynomial: of sums of rows keep the column with `keepdims=True`, as in `x - x.sum(axis=1, keepdims=True)`, or encrypt a \
+                "each number of the first array is in {copies} neighbouring slots, {lanes} rows in a polynomial: of sums of rows keep the column, or encrypt a \
                  column with `copies` as many as its rows are to have numbers, rounded up to a power of two"
             );
             return Err(CkksError::Shape {

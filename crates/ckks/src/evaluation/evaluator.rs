@@ -9,6 +9,7 @@ use clathrate_lattice::{LatticeError, Level};
 use super::recording::Recording;
 use crate::arrays::memory::Footprint;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
 use crate::parameters::Params;
@@ -69,7 +70,7 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        weights: PlainMatrix<'_>,
+        weights: Matrix<'_>,
     ) -> Result<Option<Ciphertext>, CkksError>;
 
     /// Describes how that product is computed.
@@ -77,12 +78,9 @@ pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        weights: PlainMatrix<'_>,
+        weights: Matrix<'_>,
     ) -> Result<Option<String>, CkksError>;
 }
-
-/// Rows, columns, and the numbers in row-major order.
-pub(crate) type PlainMatrix<'w> = (usize, usize, &'w [f64]);
 
 /// The source of an evaluator's keys.
 #[derive(Debug, Clone)]

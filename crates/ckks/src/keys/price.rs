@@ -6,6 +6,7 @@ use clathrate_arith::ProductCounts;
 use clathrate_arith::cpu::transform_class;
 use clathrate_arith::product::LeftMatrix;
 use clathrate_lattice::Level;
+use clathrate_lattice::noise::NoiseDigits;
 use clathrate_lattice::switch::{MachineProfile, SwitchCounts, SwitchMethod};
 
 use super::definition::KeyDefinition;
@@ -77,9 +78,12 @@ pub struct TransformCosts {
     pub extended_primes: usize,
 }
 
-/// The arguments of the noise formulas for one switch by a key: its digits, bits of the special modulus, and
-/// inputs.
-type Digits = (Vec<(f64, usize)>, f64, usize);
+/// What the noise formulas take of one switch by a key.
+struct SwitchedDigits {
+    digits: NoiseDigits,
+    /// The number of polynomials that are switched.
+    inputs: usize,
+}
 
 impl KeyDefinition {
     /// The definition of the same key made for levels up to `key_level` alone.
@@ -167,12 +171,11 @@ impl KeyDefinition {
         ])
     }
 
-    /// The arguments of the noise formulas for keys in the representation in which they are made for `level`:
-    /// the digits and the bits of the special modulus.
-    pub(crate) fn digits_as_made(&self, level: Level) -> Result<(Vec<(f64, usize)>, f64), CkksError> {
+    /// The digits of the noise formulas for keys as they were made for `level`.
+    pub(crate) fn digits_as_made(&self, level: Level) -> Result<NoiseDigits, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.tables_of_method(SwitchMethod::as_made(switcher.chain()), level, level)?;
-        Ok((tables.noise_digits(), tables.log2_special()))
+        Ok(tables.noise_digits())
     }
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
@@ -187,9 +190,9 @@ impl KeyDefinition {
         })
     }
 
-    fn digits(&self, level: Level, key_level: Level) -> Result<Digits, CkksError> {
+    fn digits(&self, level: Level, key_level: Level) -> Result<SwitchedDigits, CkksError> {
         let tables = self.switcher()?.tables_for(level, key_level.min(self.most))?;
-        Ok((tables.noise_digits(), tables.log2_special(), self.inputs()))
+        Ok(SwitchedDigits { digits: tables.noise_digits(), inputs: self.inputs() })
     }
 }
 
@@ -309,21 +312,18 @@ impl Params {
             .map(|(definition, key_level)| definition.digits(level, *key_level))
             .collect::<Result<Vec<_>, _>>()?;
         if let (Route::TemporaryRank { .. }, Some((down, up))) = (route, digits.split_last()) {
-            let (high, base) = (down.2, (&down.0[..], down.1));
+            let (high, base) = (down.inputs, &down.digits);
             let Some(first) = up.first() else { return Ok(0.0) };
-            let wide = (&first.0[..], first.1);
+            let wide = &first.digits;
             let all = match operation {
-                Operation::Multiply => model.cross_relinearisation(first.2, wide, high, base),
+                Operation::Multiply => model.cross_relinearisation(first.inputs, wide, high, base),
                 _ => model.rank_hoisted_rotation(up.len(), wide, high, base),
             };
             return Ok(all - model.rounding());
         }
         // Each switch but the last ends with a rounding, which is counted here.
         let roundings = digits.len().saturating_sub(1) as f64 * model.rounding();
-        Ok(digits
-            .iter()
-            .map(|(digits, special, inputs)| model.products_over(*inputs, digits, *special))
-            .sum::<f64>()
+        Ok(digits.iter().map(|switched| model.products_over(switched.inputs, &switched.digits)).sum::<f64>()
             + roundings)
     }
 

@@ -561,11 +561,7 @@ impl Params {
     /// `NoSpecialPrimes` without special primes; level errors for a level above `key_level`.
     pub fn reduction_variance(&self, from: usize, level: Level, key_level: Level) -> Result<f64, CkksError> {
         let plan = self.switcher()?.tables_for(level, key_level)?;
-        Ok(self.noise_model().coalesced_switch(
-            from.saturating_sub(self.rank()),
-            &plan.noise_digits(),
-            plan.log2_special(),
-        ))
+        Ok(self.noise_model().coalesced_switch(from.saturating_sub(self.rank()), &plan.noise_digits()))
     }
 
     /// The noise model of these parameters.

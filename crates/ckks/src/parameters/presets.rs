@@ -1,4 +1,4 @@
-//! Presets: named parameter sets from a data file.
+//! Presets: named parameter sets from data files.
 
 use clathrate_lattice::SecretDistribution;
 use clathrate_lattice::security::estimated_bits;
@@ -7,12 +7,14 @@ use serde::Deserialize;
 use super::spec::{EPHEMERAL_SPECIAL, ParamsSpec, temporary_distribution};
 use crate::error::CkksError;
 
-const PRESETS: &str = include_str!("../../presets/presets.toml");
+/// The data files: ordinary sets and sets for tests; sets of papers.
+const FILES: [&str; 2] =
+    [include_str!("../../presets/presets.toml"), include_str!("../../presets/papers.toml")];
 
-/// The line that begins a preset in the data file.
+/// The line that begins a preset in a data file.
 const HEAD: &str = "[[preset]]";
 
-/// The field of the data file that is not part of a specification.
+/// The field of the data files that is not part of a specification.
 const PURPOSE: &str = "purpose";
 
 #[derive(Deserialize)]
@@ -62,15 +64,15 @@ impl Preset {
     }
 }
 
-/// All presets, in the order of the file.
+/// All presets, in the order of the files.
 ///
 /// # Errors
-/// [`CkksError::InvalidParams`] if the data file cannot be read; the tests rule this out.
+/// [`CkksError::InvalidParams`] if a data file cannot be read; the tests rule this out.
 pub fn presets() -> Result<Vec<Preset>, CkksError> {
-    read(PRESETS)
+    Ok(FILES.map(read).into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// The presets in a part of the data file.
+/// The presets in a data file or a part of it.
 fn read(text: &str) -> Result<Vec<Preset>, CkksError> {
     let refuse = |reason: String| CkksError::InvalidParams { reason: format!("the preset file: {reason}") };
     let file: File = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
@@ -106,7 +108,10 @@ const UNPROTECTED: &str = "insecure_";
 pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
     let name = spec.name.trim().to_ascii_lowercase();
     // Every set passes this check, so only the preset of this name is parsed, not the whole file.
-    let own = PRESETS.split(HEAD).find(|part| part.contains(&format!("\nname = {name:?}\n")));
+    let own = FILES
+        .iter()
+        .flat_map(|file| file.split(HEAD))
+        .find(|part| part.contains(&format!("\nname = {name:?}\n")));
     let reason = match own {
         Some(part) => {
             let (insecure, below_128) = (spec.insecure, spec.below_128);
@@ -131,7 +136,7 @@ pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
     Err(CkksError::InvalidParams { reason })
 }
 
-/// The names of all presets, in the order of the file.
+/// The names of all presets, in the order of the files.
 #[must_use]
 pub fn preset_names() -> Vec<String> {
     presets().unwrap_or_default().into_iter().map(|preset| preset.spec.name).collect()

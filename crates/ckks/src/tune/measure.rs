@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clathrate_arith::primes::largest_primes;
 use clathrate_arith::product::LeftMatrix;
-use clathrate_arith::{Buffer, Engine, FactorShape, Rounding};
+use clathrate_arith::{Buffer, Engine, FactorGroups, FactorShape, Rounding};
 use clathrate_lattice::switch::{KernelTimes, MachineProfile, MatrixTimes};
 
 use crate::error::CkksError;
@@ -130,9 +130,9 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
     let mut factors = engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
     engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
     let mut out = engine.zeroed(columns);
-    let product = time(engine, || {
-        engine.factor_products(out.view_mut(), &vec![x.view(); terms], &factors, &[0], &rows, &rows)
-    }) / (terms * columns) as f64;
+    let by = FactorGroups { factors: &factors, groups: &[0], rows: &rows, moduli: &rows };
+    let product = time(engine, || engine.factor_products(out.view_mut(), &vec![x.view(); terms], by))
+        / (terms * columns) as f64;
     Ok(KernelTimes { degree, transform, convert, product })
 }
 
@@ -160,8 +160,8 @@ fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
             engine.zeroed_factors(FactorShape { groups: 1, terms, columns, packed: true }, &rows);
         engine.pack_factors(&mut factors, 0, &vec![vec![x.view()]; terms * columns], &rows);
         let xs = vec![x.view(); terms];
-        time(engine, || engine.factor_products(out.view_mut(), &xs, &factors, &[0], &rows, &rows))
-            / factors.bytes() as f64
+        let by = FactorGroups { factors: &factors, groups: &[0], rows: &rows, moduli: &rows };
+        time(engine, || engine.factor_products(out.view_mut(), &xs, by)) / factors.bytes() as f64
     };
     let memory = reading(MEMORY_BYTES);
     let mut cache = LARGEST_CACHE;

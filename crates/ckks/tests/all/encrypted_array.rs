@@ -6,7 +6,7 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::encrypted_array::{EncryptedArray, Operand, PlainArray};
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Level, SecretKey};
+use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Level, Matrix, SecretKey};
 
 /// What arrays and their plain numbers are computed by.
 type Program = fn(&[EncryptedArray]) -> Result<EncryptedArray, CkksError>;
@@ -204,7 +204,7 @@ fn one_bootstrap_serves_all_products_of_an_array() {
     x.mul(&y).expect("a product");
     y.mul(&x).expect("a product");
     x.mul(0.5).expect("half");
-    x.left_multiply(&(1, 1, &[0.5][..]), None).err();
+    x.left_multiply(&Matrix::new(1, 1, &[0.5]), None).err();
     assert_eq!(bootstraps(), once);
     // A product is rescaled once for all that follows, and a copy of the array knows it.
     let (settled, again) = (square.settled().expect("rescaled"), square.clone().settled().expect("rescaled"));

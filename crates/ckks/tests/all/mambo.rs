@@ -14,7 +14,8 @@ use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::{
-    Ciphertext, CkksError, Complex64, Encoding, Evaluator, Event, KeyNeeds, Level, Progress, SecretKey,
+    Ciphertext, CkksError, Complex64, Encoding, Evaluator, Event, KeyNeeds, Level, Matrix, Progress,
+    SecretKey,
 };
 
 /// Weights whose products with numbers of magnitude 1 stay so, as rows.
@@ -64,7 +65,8 @@ fn products_inside_bootstraps_are_the_products() {
             matrix: MatrixOptions { method, ..MatrixOptions::default() },
             ..MamboOptions::default()
         };
-        let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
+        let plan =
+            Arc::new(MamboPlan::new(&params, Matrix::new(rows, inner, &w), columns, &options).expect("plan"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let ct = encrypted(&sk, &plan, &x, real);
         let (shapes, predicted, bootstrap) = (
@@ -109,7 +111,8 @@ fn products_of_real_numbers_are_bootstrapped_in_pairs() {
         let w = weights(rows, inner, 4);
         let x: Vec<Complex64> = complex(inner * columns, 5).iter().map(|x| x.re.into()).collect();
         let options = MamboOptions { bootstrap: batch(bodies), ..MamboOptions::default() };
-        let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
+        let plan =
+            Arc::new(MamboPlan::new(&params, Matrix::new(rows, inner, &w), columns, &options).expect("plan"));
         assert!(plan.nanoseconds_of(true).expect("cost") < plan.nanoseconds_of(false).expect("cost"));
         let ev = evaluator(&sk, &plan.needs().expect("needs"));
         let matrix = plan.prepare(&ev).expect("keys");
@@ -152,7 +155,7 @@ fn products_of_every_size_are_the_products() {
         let plan = Arc::new(
             MamboPlan::new(
                 &params,
-                (rows, rows, &w),
+                Matrix::new(rows, rows, &w),
                 columns,
                 &MamboOptions { matrix: own, ..MamboOptions::default() },
             )
@@ -198,7 +201,9 @@ fn products_before_bootstraps_are_the_products() {
             let x: Vec<Complex64> = if real { x.iter().map(|x| x.re.into()).collect() } else { x };
             let bootstrap = BootstrapOptions { bodies, real, rounds: Some(1), ..BootstrapOptions::default() };
             let options = MamboOptions { bootstrap, placement: Placement::Before, ..MamboOptions::default() };
-            let plan = Arc::new(MamboPlan::new(&params, (rows, inner, &w), columns, &options).expect("plan"));
+            let plan = Arc::new(
+                MamboPlan::new(&params, Matrix::new(rows, inner, &w), columns, &options).expect("plan"),
+            );
             assert_eq!(
                 (plan.input_level(), plan.matrix().level()),
                 (Level(levels.0), Level(levels.1)),
@@ -235,7 +240,7 @@ fn the_fastest_number_of_bodies_is_taken() {
     for placement in Placement::ALL {
         let new = |bootstrap: BootstrapOptions, fastest_bodies: bool| {
             let options = MamboOptions { bootstrap, placement, fastest_bodies, ..MamboOptions::default() };
-            MamboPlan::new(&params, (rows, inner, &w), columns, &options)
+            MamboPlan::new(&params, Matrix::new(rows, inner, &w), columns, &options)
         };
         let plan = new(BootstrapOptions::default(), true).expect("plan");
         let polys = if placement == Placement::Inside { inner } else { rows };
@@ -301,31 +306,34 @@ fn the_faster_placement_is_taken() {
     let slots = params.slot_count();
     let fastest = |rows: usize, inner: usize, columns: usize| {
         let w = weights(rows, inner, 2);
-        MamboPlan::fastest(&params, (rows, inner, &w), columns, &MamboOptions::default()).expect("plan")
+        MamboPlan::fastest(&params, Matrix::new(rows, inner, &w), columns, &MamboOptions::default())
+            .expect("plan")
     };
     assert_eq!(fastest(2, 60, slots).placement(), Placement::Before);
     assert_eq!(fastest(16, 16, slots / 4).placement(), Placement::Inside);
     let own = fastest(8, 8, slots);
     for placement in Placement::ALL {
         let options = MamboOptions { placement, ..MamboOptions::default() };
-        let plan = MamboPlan::new(&params, (8, 8, &weights(8, 8, 2)), slots, &options).expect("plan");
+        let plan =
+            MamboPlan::new(&params, Matrix::new(8, 8, &weights(8, 8, 2)), slots, &options).expect("plan");
         assert!(
             plan.predicted_nanoseconds().expect("cost").0 >= own.predicted_nanoseconds().expect("cost").0
         );
     }
     let last = crate::common::params("insecure_boot_last");
-    let plan = MamboPlan::fastest(&last, (1, 1, &[1.0]), slots, &MamboOptions::default()).expect("plan");
+    let plan =
+        MamboPlan::fastest(&last, Matrix::new(1, 1, &[1.0]), slots, &MamboOptions::default()).expect("plan");
     assert_eq!(plan.placement(), Placement::Before);
     let before = MamboOptions { placement: Placement::Before, ..MamboOptions::default() };
     assert_refused!(
-        MamboPlan::new(&params, (1, 1, &[1.0]), slots / 2, &before),
+        MamboPlan::new(&params, Matrix::new(1, 1, &[1.0]), slots / 2, &before),
         CkksError::OutOfRange { .. },
         "multiple of 512"
     );
     // What it saves is said, against bootstraps one by one.
     let plan = MamboPlan::new(
         &params,
-        (8, 8, &weights(8, 8, 2)),
+        Matrix::new(8, 8, &weights(8, 8, 2)),
         slots,
         &MamboOptions { bootstrap: batch(4), ..MamboOptions::default() },
     );
@@ -351,7 +359,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
     let w = weights(rows, inner, 3);
     for (columns, real) in [(slots, false), (slots - 7, true), (2 * slots - 1, false)] {
         let circuit = |ev: &Evaluator, x: &Ciphertext| {
-            let product = array(ev, x).left_multiply(&(rows, inner, &w[..]), None)?;
+            let product = array(ev, x).left_multiply(&Matrix::new(rows, inner, &w), None)?;
             ev.rescale(product.data())
         };
         let x = complex(inner * columns, 6);
@@ -378,7 +386,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         assert_eq!((fresh.level(), fresh.is_complex()), (Level(5), !real));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
-        let text = array(&ev, &ct).explain_left_multiply(&(rows, inner, &w[..])).expect("text");
+        let text = array(&ev, &ct).explain_left_multiply(&Matrix::new(rows, inner, &w)).expect("text");
         assert!(
             text.starts_with("3 x 5 matrix inside a bootstrap") && text.contains(" ms saved: "),
             "{text}"
@@ -391,7 +399,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
             Some(0.1),
         );
         let fused = |w: &[f64], x: &Ciphertext, ev: &Evaluator| {
-            multiply_inside_bootstrap(ev, (rows, inner, w), x).expect("a plan").is_some()
+            multiply_inside_bootstrap(ev, Matrix::new(rows, inner, w), x).expect("a plan").is_some()
         };
         let all = w.chunks(inner).map(|row| row.iter().map(|w| w.abs()).sum()).fold(0.0, f64::max);
         let bounded = bounded.expect("symbol");
@@ -413,7 +421,7 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         assert_eq!(fresh.level(), Level(5));
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &product(&w, &x, columns));
         assert!(error < 2f64.powi(-21), "{columns}: {error:e}");
-        let text = array(&few, &ct).explain_left_multiply(&(rows, inner, &w[..])).expect("text");
+        let text = array(&few, &ct).explain_left_multiply(&Matrix::new(rows, inner, &w)).expect("text");
         assert!(
             text.starts_with("the array is bootstrapped first, from level 3 to 6")
                 && text.contains("\n3 x 5 matrix times"),
@@ -422,14 +430,24 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         // Sums along rows that may exceed the range of a bootstrap, and products of many rows from few, are
         // those of the bootstrapped array.
         let large: Vec<f64> = w.iter().map(|w| 8.0 * w).collect();
-        assert!(multiply_inside_bootstrap(&ev, (rows, inner, &large), &ct).expect("no product").is_none());
+        assert!(
+            multiply_inside_bootstrap(&ev, Matrix::new(rows, inner, &large), &ct)
+                .expect("no product")
+                .is_none()
+        );
         let many = vec![0.1; 40 * inner];
         let both = evaluator(&sk, &recorder.needs().merge(&plain.needs().expect("needs")))
             .bootstrapping(None)
             .expect("evaluator");
-        assert!(multiply_inside_bootstrap(&both, (40, inner, &many), &ct).expect("no product").is_none());
         assert!(
-            multiply_inside_bootstrap(&both, (1, inner, &many[..inner]), &ct).expect("a product").is_some()
+            multiply_inside_bootstrap(&both, Matrix::new(40, inner, &many), &ct)
+                .expect("no product")
+                .is_none()
+        );
+        assert!(
+            multiply_inside_bootstrap(&both, Matrix::new(1, inner, &many[..inner]), &ct)
+                .expect("a product")
+                .is_some()
         );
         // What cannot be multiplied is refused before a bootstrap.
         let mut wrong = large.clone();
@@ -437,12 +455,12 @@ fn products_that_meet_a_bootstrap_are_fused_with_it() {
         for ev in [&ev, &few] {
             let unstarted = array(&ev.watched_by_panic(), &ct);
             assert_refused!(
-                unstarted.left_multiply(&(rows, inner, &wrong[..]), None),
+                unstarted.left_multiply(&Matrix::new(rows, inner, &wrong), None),
                 CkksError::NotFinite { index: 4, .. },
                 "nan at index (0, 4)"
             );
             assert_refused!(
-                unstarted.left_multiply(&(5, 3, &w[..]), None),
+                unstarted.left_multiply(&Matrix::new(5, 3, &w), None),
                 CkksError::Shape { .. },
                 "column"
             );
@@ -478,7 +496,10 @@ fn products_follow_one_another() {
     let (columns, rows) = (64, 16);
     let (first, second) = (weights(rows, rows, 6), weights(rows, rows, 7));
     let plan = |w: &[f64]| {
-        Arc::new(MamboPlan::new(&params, (rows, rows, w), columns, &MamboOptions::default()).expect("plan"))
+        Arc::new(
+            MamboPlan::new(&params, Matrix::new(rows, rows, w), columns, &MamboOptions::default())
+                .expect("plan"),
+        )
     };
     let plans = [plan(&first), plan(&second)];
     let whole = BootstrapPlan::new(&params).expect("plan");
@@ -502,8 +523,9 @@ fn products_follow_one_another() {
     // Rows that fill polynomials can be multiplied in slots, before a bootstrap and after it.
     let rows = 4;
     let w = weights(rows, rows, 9);
-    let plan =
-        Arc::new(MamboPlan::new(&params, (rows, rows, &w), slots, &MamboOptions::default()).expect("plan"));
+    let plan = Arc::new(
+        MamboPlan::new(&params, Matrix::new(rows, rows, &w), slots, &MamboOptions::default()).expect("plan"),
+    );
     let ev = evaluator(&sk, &plan.needs().expect("needs").merge(&whole.needs().expect("needs")));
     let x = complex(rows * slots, 10);
     let above = EncryptOptions { level: Some(Level(whole.input_level().0 + 1)), ..plan.encryption() };
@@ -546,7 +568,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let sk = secret(&params, 7);
     let slots = params.slot_count();
     let new = |shape: (usize, usize), values: &[f64], columns: usize, options: &MamboOptions| {
-        MamboPlan::new(&params, (shape.0, shape.1, values), columns, options)
+        MamboPlan::new(&params, Matrix::new(shape.0, shape.1, values), columns, options)
     };
     let options = MamboOptions::default();
     assert_refused!(new((1, 1), &[1.0], 3, &options), CkksError::OutOfRange { .. }, "power of two up to 512");
@@ -557,7 +579,14 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     );
     assert_refused!(new((1, 1), &[1.0], 0, &options), CkksError::OutOfRange { .. }, "power of two");
     assert_refused!(new((2, 2), &[1.0; 3], slots, &options), CkksError::Shape { .. }, "rows * columns");
-    assert_refused!(new((0, 2), &[], slots, &options), CkksError::Empty { .. }, "no entries", "0");
+    assert_refused!(
+        new((0, 2), &[], slots, &options),
+        CkksError::Empty { .. },
+        "no entries",
+        "no entries",
+        "no entries",
+        "0"
+    );
     assert_refused!(new((1, 1), &[f64::NAN], slots, &options), CkksError::NotFinite { .. }, "nan");
     let rounds = MamboOptions {
         bootstrap: BootstrapOptions { rounds: Some(2), ..BootstrapOptions::default() },
@@ -566,7 +595,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     assert_refused!(new((1, 1), &[1.0], slots, &rounds), CkksError::OutOfRange { .. }, "rounds");
     let last = crate::common::params("insecure_boot_last");
     assert_refused!(
-        MamboPlan::new(&last, (1, 1, &[1.0]), 8, &options),
+        MamboPlan::new(&last, Matrix::new(1, 1, &[1.0]), 8, &options),
         CkksError::Unsupported { .. },
         "cannot be bootstrapped",
         "slots-to-coefficients first"

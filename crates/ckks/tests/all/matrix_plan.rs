@@ -7,7 +7,7 @@ use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan, PlannedMatrix};
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedOptions};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, SecretKey};
+use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Matrix, SecretKey};
 use clathrate_lattice::Level;
 
 /// `W M`, row-major.
@@ -60,8 +60,13 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
         let expected = product(&weights, &data, inner, columns);
         for method in MatrixMethod::ALL {
             for own_masks in [false, true] {
-                let plan = MatrixPlan::new(&params, (rows, inner, &weights), columns, &by(method, own_masks))
-                    .expect("plan");
+                let plan = MatrixPlan::new(
+                    &params,
+                    Matrix::new(rows, inner, &weights),
+                    columns,
+                    &by(method, own_masks),
+                )
+                .expect("plan");
                 let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
                 let (ev, matrix) = ready(&sk, &plan);
                 let y = matrix.multiply(&ev, &x).expect("product");
@@ -119,8 +124,9 @@ fn errors_of_exact_products_are_those_predicted() {
         for seed in 0..6u8 {
             let sk = secret(&params, 20 + seed);
             let weights = noise(rows * inner, seed.into());
-            let plan = MatrixPlan::new(&params, (rows, inner, &weights), columns, &by(method, own_masks))
-                .expect("plan");
+            let plan =
+                MatrixPlan::new(&params, Matrix::new(rows, inner, &weights), columns, &by(method, own_masks))
+                    .expect("plan");
             // Of magnitude 1, as the prediction is for.
             let data: Vec<f64> = noise(inner * columns, 50).iter().map(|v| v.signum()).collect();
             let x = encrypted(&sk, &plan, &data, [inner, columns], own_masks);
@@ -141,7 +147,7 @@ fn errors_of_exact_products_are_those_predicted() {
 fn the_choice_follows_time_uses_keys_and_precision() {
     let params = params("insecure_matmul");
     let weights = noise(64 * 64, 3);
-    let plan = |options: MatrixOptions| MatrixPlan::new(&params, (64, 64, &weights), 64, &options);
+    let plan = |options: MatrixOptions| MatrixPlan::new(&params, Matrix::new(64, 64, &weights), 64, &options);
     let all = plan(MatrixOptions::default()).expect("plan");
     let costs: Vec<_> = std::iter::once(all.chosen()).chain(all.others()).copied().collect();
     assert_eq!(costs.len(), 4, "exact, by rows, prepared with one and two products");
@@ -250,7 +256,7 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
     let expected = product(&weights, &data, inner, columns);
     let plan = |most_key_bytes| {
         let options = MatrixOptions { most_key_bytes, ..by(MatrixMethod::Exact, true) };
-        MatrixPlan::new(&params, (rows, inner, &weights), columns, &options)
+        MatrixPlan::new(&params, Matrix::new(rows, inner, &weights), columns, &options)
     };
     // In one step the key has an input for each lane; with a midpoint two keys have far fewer, in nearly the
     // same time.
@@ -289,10 +295,12 @@ fn a_product_is_the_factor_of_the_next_one() {
             let arrangement = Arrangement { level: Some(Level(level)), lanes, bodies: None };
             MatrixOptions { arrangement, ..by(method, true) }
         };
-        let one = MatrixPlan::new(&params, (12, 20, &first), 9, &at(methods[0], 2, None)).expect("plan");
+        let one =
+            MatrixPlan::new(&params, Matrix::new(12, 20, &first), 9, &at(methods[0], 2, None)).expect("plan");
         let x = encrypted(&sk, &one, &data, [20, 9], true);
         let lanes = Some(x.layout().lanes);
-        let two = MatrixPlan::new(&params, (7, 12, &second), 9, &at(methods[1], 1, lanes)).expect("plan");
+        let two = MatrixPlan::new(&params, Matrix::new(7, 12, &second), 9, &at(methods[1], 1, lanes))
+            .expect("plan");
         let ((ev1, w1), (ev2, w2)) = (ready(&sk, &one), ready(&sk, &two));
         let y = w1.multiply(&ev1, &x).expect("first");
         let z = w2.multiply(&ev2, &y).expect("second");
@@ -305,7 +313,7 @@ fn what_no_plan_fits_is_refused() {
     let params = params("insecure_matmul");
     let sk = secret(&params, 3);
     let weights = noise(12, 1);
-    let plan = |options: &MatrixOptions| MatrixPlan::new(&params, (3, 4, &weights), 50, options);
+    let plan = |options: &MatrixOptions| MatrixPlan::new(&params, Matrix::new(3, 4, &weights), 50, options);
     for method in MatrixMethod::ALL {
         assert_refused!(
             plan(&MatrixOptions {
@@ -315,7 +323,7 @@ fn what_no_plan_fits_is_refused() {
             CkksError::LevelTooLow { .. },
             "level 0"
         );
-        let bad = MatrixPlan::new(&params, (3, 4, &[f64::NAN; 12]), 50, &by(method, false));
+        let bad = MatrixPlan::new(&params, Matrix::new(3, 4, &[f64::NAN; 12]), 50, &by(method, false));
         assert_refused!(bad, CkksError::NotFinite { .. }, "nan");
     }
     let exact = plan(&by(MatrixMethod::Exact, false)).expect("plan");

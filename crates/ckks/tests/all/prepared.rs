@@ -7,7 +7,9 @@ use clathrate_ckks::Weights;
 use clathrate_ckks::circuits::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use clathrate_ckks::file::{FileError, FileReader, OpenOptions, Stored, TrustedMap};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
-use clathrate_ckks::{BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
+use clathrate_ckks::{
+    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Matrix, Params, SecretKey,
+};
 use clathrate_lattice::Level;
 
 /// Rows in as many lanes as there is room for, `bodies` polynomials under a mask.
@@ -280,7 +282,7 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
         let data = noise(inner * columns, 2);
         let plan = PreparedPlan::for_columns(
             &params,
-            (rows, inner, &weights),
+            Matrix::new(rows, inner, &weights),
             columns,
             Arrangement { level: Some(Level(level)), ..Arrangement::default() },
             PreparedOptions::default(),
@@ -312,7 +314,13 @@ fn parameters_of_long_steps_and_many_levels_are_precise_or_refused() {
 fn weights_that_round_up_or_away_are_seen() {
     let params = params("insecure_tiny");
     let plan = |weight: f64, options| {
-        PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options)
+        PreparedPlan::for_columns(
+            &params,
+            Matrix::new(4, 8, &[weight; 32]),
+            8,
+            Arrangement::default(),
+            options,
+        )
     };
     // Rounded, these weights have a bit more, and the prediction knows: it is that of the rounded ones.
     let near = plan(1.0 - 2f64.powi(-30), PreparedOptions::default()).expect("plan");
@@ -321,7 +329,13 @@ fn weights_that_round_up_or_away_are_seen() {
     // Weights below the last bit of their scale, 24 bits here, leave no number right.
     let params = crate::common::params("insecure_matmul");
     let plan = |weight: f64, options| {
-        PreparedPlan::for_columns(&params, (4, 8, &[weight; 32]), 8, Arrangement::default(), options)
+        PreparedPlan::for_columns(
+            &params,
+            Matrix::new(4, 8, &[weight; 32]),
+            8,
+            Arrangement::default(),
+            options,
+        )
     };
     for weight in [1e-9, 2f64.powi(-60), 1e-300] {
         let error = plan(weight, PreparedOptions::default()).expect_err("too small");
@@ -356,7 +370,7 @@ fn small_matrices_take_few_lanes() {
     let plan = |rows: usize, inner: usize, columns| {
         PreparedPlan::for_columns(
             &params,
-            (rows, inner, &noise(rows * inner, 1)),
+            Matrix::new(rows, inner, &noise(rows * inner, 1)),
             columns,
             Arrangement::default(),
             PreparedOptions::default(),
@@ -619,7 +633,7 @@ fn with_own_masks(
     (
         PreparedPlan::for_columns(
             params,
-            (rows, inner, &weights),
+            Matrix::new(rows, inner, &weights),
             columns,
             Arrangement { bodies, ..Arrangement::default() },
             options,

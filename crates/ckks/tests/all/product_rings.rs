@@ -8,7 +8,7 @@ use clathrate_ckks::circuits::prepared::Arrangement;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{KeyName, Switch, Values};
 use clathrate_ckks::parameters::KeyModulus;
-use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level, Params, SecretName};
+use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level, Matrix, Params, SecretName};
 
 fn options(ring: Option<usize>, lanes: Option<usize>) -> MatrixOptions {
     let arrangement = Arrangement { lanes, ..Arrangement::default() };
@@ -32,7 +32,7 @@ fn run(
     let sk = secret(params, 3);
     let w: Vec<f64> = noise(rows * inner, 5).iter().map(|w| w / (inner as f64).sqrt()).collect();
     let x = noise(inner * columns, 6);
-    let plan = MatrixPlan::new(params, (rows, inner, &w), columns, options).expect("plan");
+    let plan = MatrixPlan::new(params, Matrix::new(rows, inner, &w), columns, options).expect("plan");
     let ev = evaluator(&sk, &plan.needs());
     let matrix = plan.prepare(&ev).expect("matrix");
     let ct = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, columns], plan.encryption(), 7);
@@ -71,7 +71,7 @@ fn products_in_every_ring_are_the_products() {
                 );
             let own = options(Some(degree), lanes);
             let w = vec![0.5; rows * inner];
-            if let Err(error) = MatrixPlan::new(&params, (rows, inner, &w), columns, &own) {
+            if let Err(error) = MatrixPlan::new(&params, Matrix::new(rows, inner, &w), columns, &own) {
                 // Rows that are longer than the ring's polynomials, and rings that are too small for the
                 // modulus.
                 println!("{rows} x {inner} x {columns}, degree {degree}: {error}");
@@ -93,7 +93,7 @@ fn products_in_every_ring_are_the_products() {
 fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     let params = params("insecure_boot");
     let w = vec![0.1; 64 * 64];
-    let plan = MatrixPlan::new(&params, (64, 64, &w), 16, &options(None, None)).expect("plan");
+    let plan = MatrixPlan::new(&params, Matrix::new(64, 64, &w), 16, &options(None, None)).expect("plan");
     assert!(plan.chosen().ring.is_some_and(|degree| degree < params.degree()), "{}", plan.explain());
     assert!(
         plan.others()
@@ -103,8 +103,8 @@ fn the_fastest_ring_is_chosen_and_its_keys_are_few() {
     );
     let text = plan.explain();
     assert!(text.contains("* exact, degree ") && text.contains("a switch to the ring of degree"), "{text}");
-    let whole =
-        MatrixPlan::new(&params, (64, 64, &w), 16, &options(Some(params.degree()), None)).expect("plan");
+    let whole = MatrixPlan::new(&params, Matrix::new(64, 64, &w), 16, &options(Some(params.degree()), None))
+        .expect("plan");
     assert!(whole.chosen().ring.is_none() && whole.chosen().prices.0 > plan.chosen().prices.0);
 
     let sk = secret(&params, 4);
@@ -202,7 +202,7 @@ fn relatives_keep_exact_products() {
         params("n16").relative(clathrate_ckks::ModuleShape { degree: 1 << 15, rank: 1 }).expect("a relative");
     assert!(!params.has_keys_over(KeyModulus::SmallerRing));
     let w = vec![0.01; 64 * 64];
-    let plan = MatrixPlan::new(&params, (64, 64, &w), 64, &options(None, None)).expect("plan");
+    let plan = MatrixPlan::new(&params, Matrix::new(64, 64, &w), 64, &options(None, None)).expect("plan");
     assert!(plan.chosen().ring.is_none() && plan.chosen().method == MatrixMethod::Exact);
 }
 
@@ -210,7 +210,7 @@ fn relatives_keep_exact_products() {
 fn what_has_no_ring_is_refused() {
     let params = params("insecure_boot");
     let w = vec![0.5; 16];
-    let plan = |options: &MatrixOptions| MatrixPlan::new(&params, (4, 4, &w), 64, options);
+    let plan = |options: &MatrixOptions| MatrixPlan::new(&params, Matrix::new(4, 4, &w), 64, options);
     assert_refused!(plan(&options(Some(8), None)), CkksError::Unsuitable { .. }, "degree 8");
     assert_refused!(plan(&options(Some(4096), None)), CkksError::Unsuitable { .. }, "4096");
     assert_refused!(plan(&options(Some(512), Some(1))), CkksError::OutOfRange { .. }, "use 1024");

@@ -9,7 +9,7 @@ use crate::common::*;
 use clathrate_ckks::error::ErrorKind;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, KeyName, Switch, Values};
-use clathrate_ckks::parameters::{EngineFactory, Segment, preset, presets};
+use clathrate_ckks::parameters::{EngineFactory, Segment, preset, preset_names};
 use clathrate_ckks::{CkksError, Encoding, KeyNeeds, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 
@@ -186,11 +186,11 @@ fn the_name_of_a_preset_is_for_its_own_contents() {
         "another name"
     );
     // Their own contents are theirs through text and files, and so are those of their relatives.
-    for preset in presets().expect("presets") {
-        let text = toml::to_string(&preset.spec).expect("text");
-        assert_eq!(toml::from_str::<ParamsSpec>(&text).expect("text"), preset.spec);
-        let json = serde_json::to_string(&preset.spec).expect("json");
-        assert_eq!(serde_json::from_str::<ParamsSpec>(&json).expect("json"), preset.spec);
+    for spec in all_sets() {
+        let text = toml::to_string(&spec).expect("text");
+        assert_eq!(toml::from_str::<ParamsSpec>(&text).expect("text"), spec);
+        let json = serde_json::to_string(&spec).expect("json");
+        assert_eq!(serde_json::from_str::<ParamsSpec>(&json).expect("json"), spec);
     }
     for name in ["insecure_tiny", "insecure_dpad", "insecure_boot"] {
         let own = params(name);
@@ -198,6 +198,33 @@ fn the_name_of_a_preset_is_for_its_own_contents() {
         let small =
             own.for_samples(clathrate_ckks::ModuleShape { degree: 8, rank: 1 }).expect("a shape of samples");
         assert!(Params::new(own.spec().clone(), &base_runtime()).is_ok() && small.spec().name == name);
+    }
+}
+
+/// The sets of the benchmarks are no presets: their names belong to nobody, and whoever reads one below 128
+/// bits has to say so, as for any other set.
+#[test]
+fn files_of_sets_of_the_benchmarks_are_read_like_those_of_any_other_set() {
+    for spec in benchmark_sets() {
+        assert!(!preset_names().contains(&spec.name) && preset(&spec.name).is_err(), "{}", spec.name);
+        let params = Params::new(spec, &base_runtime()).expect("a set");
+        let bytes = params.to_file_bytes().expect("file");
+        let read = |word| {
+            let reader = FileReader::from_bytes(&bytes).expect("a container");
+            Params::from_reader(&reader, word, &base_runtime())
+        };
+        assert_eq!(read(true).expect("the caller's word"), params);
+        if params.is_insecure() {
+            assert_refused!(
+                read(false),
+                CkksError::Insecure { .. },
+                "whoever reads it must",
+                "below 128",
+                "allow_insecure"
+            );
+        } else {
+            assert_eq!(read(false).expect("secure"), params);
+        }
     }
 }
 

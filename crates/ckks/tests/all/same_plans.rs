@@ -12,7 +12,8 @@ use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Values};
 use clathrate_ckks::parameters::Switching;
 use clathrate_ckks::{
-    Encoding, Evaluator, KeyNeeds, LinearTransform, MachineProfile, Params, Polynomial, RankSteps, Runtime,
+    Encoding, Evaluator, KeyNeeds, LinearTransform, MachineProfile, Matrix, Params, Polynomial, RankSteps,
+    Runtime,
 };
 use clathrate_lattice::Level;
 
@@ -63,7 +64,8 @@ fn choices(profile: &MachineProfile) -> Vec<(String, String)> {
             add(format!("map of {slots} on {name}"), format!("{:?} {:?}", plan.rotations(), plan.needs()));
         }
         let w = weights(64 * 64);
-        let plan = MatrixPlan::new(&params, (64, 64, &w), 16, &MatrixOptions::default()).expect("plan");
+        let plan =
+            MatrixPlan::new(&params, Matrix::new(64, 64, &w), 16, &MatrixOptions::default()).expect("plan");
         add(
             format!("matrix on {name}"),
             format!("{:?} {:?} {:?}", plan.chosen().method, plan.chosen().ring, plan.needs()),
@@ -112,7 +114,8 @@ fn choices(profile: &MachineProfile) -> Vec<(String, String)> {
         add(format!("{count} samples"), format!("{} {:?}", plan.packing().name(), plan.needs()));
     }
     let w = weights(16 * 16);
-    let plan = MamboPlan::fastest(&boot, (16, 16, &w), 32, &MamboOptions::default()).expect("plan");
+    let plan =
+        MamboPlan::fastest(&boot, Matrix::new(16, 16, &w), 32, &MamboOptions::default()).expect("plan");
     add("product inside a bootstrap".to_owned(), format!("{:?}", plan.needs().expect("needs")));
     all
 }

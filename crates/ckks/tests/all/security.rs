@@ -10,7 +10,7 @@ use clathrate_ckks::encoding::Plaintext;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, HonestEvaluator, Values};
-use clathrate_ckks::parameters::{KeyModulus, preset, preset_names, presets};
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Params, SecretKey};
 use clathrate_lattice::SecretDistribution;
 use clathrate_lattice::security::{bits_against_ideal_guessing, estimated_bits};
@@ -36,9 +36,7 @@ fn nominal_bits(spec: &clathrate_ckks::ParamsSpec) -> (f64, f64) {
 fn sparse_secrets_of_presets_are_in_the_table_of_security_md() {
     let head = "| set | degree | weight | log2(QP) of its keys | bits | bits without losses |\n|---|---|---|---|---|---|\n";
     let mut expected = head.to_owned();
-    for spec in
-        presets().expect("presets").into_iter().map(|preset| preset.spec).filter(|spec| !spec.insecure)
-    {
+    for spec in all_sets().into_iter().filter(|spec| !spec.insecure) {
         let special = &spec.special[..spec.ephemeral_special.unwrap_or(2).min(spec.special.len())];
         let ephemeral =
             spec.ephemeral_weight.map(|weight| (weight, spec.steps[0].iter().chain(special).sum::<f64>()));
@@ -71,10 +69,10 @@ fn sparse_secrets_of_presets_are_in_the_table_of_security_md() {
 
 #[test]
 fn every_unmarked_preset_has_128_bits_and_every_mark_is_needed() {
-    let names = preset_names();
-    assert!(names.len() >= 15, "{names:?}");
-    for name in names {
-        let spec = preset(&name).expect("listed");
+    let sets = all_sets();
+    assert!(sets.len() >= 15, "{sets:?}");
+    for spec in sets {
+        let name = &spec.name;
         let (nominal, mut bits) = nominal_bits(&spec);
         let mut log2_qp = nominal;
         // Built sets say for themselves; the large ones are built in the full-size tests, unless the
@@ -214,7 +212,7 @@ fn sparse_weights_are_gated_by_their_own_estimates() {
     assert!((178.0..179.0).contains(&paper.security_bits()) && paper.log2_qp() < 152.1);
     // Weight 192 at 2^16 has room for 1481 bits: not for the chain of `n16`, nor for Lattigo's default of
     // 1546.
-    let mut large = preset("n16").expect("preset");
+    let mut large = clathrate_ckks::parameters::preset("n16").expect("preset");
     large.secret_weight = Some(192);
     large.special.extend([45.0, 45.0]);
     assert_refused!(

@@ -12,7 +12,7 @@ use clathrate_ckks::circuits::mambo::{MamboOptions, MamboPlan};
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions};
 use clathrate_ckks::file::Stored;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::{Complex64, Encoding, Evaluator};
+use clathrate_ckks::{Complex64, Encoding, Evaluator, Matrix};
 use clathrate_lattice::Level;
 
 #[test]
@@ -293,8 +293,9 @@ fn products_inside_bootstraps_are_precise() {
     for method in [MatrixMethod::Exact, MatrixMethod::Prepared] {
         let matrix = MatrixOptions { method: Some(method), ..MatrixOptions::default() };
         let options = MamboOptions { matrix, ..MamboOptions::default() };
-        let plan =
-            Arc::new(MamboPlan::new(&params, (rows, rows, &weights), columns, &options).expect("plan"));
+        let plan = Arc::new(
+            MamboPlan::new(&params, Matrix::new(rows, rows, &weights), columns, &options).expect("plan"),
+        );
         println!("{}", plan.explain().expect("explanation"));
         let ev = Evaluator::with_keys(sk.evaluation_keys(&plan.needs().expect("needs")).expect("keys"));
         let x = complex(rows * columns, 17);

@@ -5,6 +5,7 @@ use crate::alone;
 use crate::common::measure::*;
 use crate::common::*;
 use clathrate_arith::product::multiply_f64;
+use clathrate_ckks::Matrix;
 use clathrate_ckks::circuits::matrix_plan::{MatrixMethod, MatrixOptions, MatrixPlan};
 use clathrate_ckks::circuits::prepared::PreparedOptions;
 
@@ -18,7 +19,8 @@ fn products(shape: (usize, usize, usize), ways: &[(MatrixMethod, bool)]) {
     for &(method, own_masks) in ways {
         let precision = PreparedOptions { own_masks, ..PreparedOptions::default() };
         let options = MatrixOptions { method: Some(method), precision, ..MatrixOptions::default() };
-        let plan = MatrixPlan::new(&params, (rows, inner, &weights), columns, &options).expect("a plan");
+        let plan =
+            MatrixPlan::new(&params, Matrix::new(rows, inner, &weights), columns, &options).expect("a plan");
         let ev = evaluator(&sk, &plan.needs());
         let matrix = plan.prepare(&ev).expect("ready");
         let x = if own_masks {

@@ -7,15 +7,17 @@ use crate::common::measure::*;
 use crate::common::*;
 use clathrate_ckks::keys::KeyLevel;
 use clathrate_ckks::keys::{EncryptOptions, Values};
-use clathrate_ckks::parameters::{KeyModulus, preset_names};
+use clathrate_ckks::parameters::KeyModulus;
 use clathrate_ckks::{KeyNeeds, Params};
 use clathrate_lattice::security::estimated_bits;
 
-/// All operations of one preset. Its primes are below 2^45.9, where the cheap butterfly works.
+/// All operations of one preset or set of the benchmarks. Its primes are below 2^45.9, where the cheap
+/// butterfly works.
 fn check(name: &str) {
     let start = Instant::now();
     // Keys of the largest sets take ten gigabytes while they are made: one such set at a time.
-    let params = params(name);
+    let spec = all_sets().into_iter().find(|spec| spec.name == name).expect("a set");
+    let params = Params::new(spec, &base_runtime()).expect("a set");
     let _alone = (params.degree() * params.rank() >= 1 << 15).then(alone);
     let spec = params.spec();
     let own = estimated_bits(spec.degree * spec.rank, params.log2_qp(), spec.distribution());
@@ -129,9 +131,13 @@ fn computes(params: &Params) {
 
 #[test]
 fn every_secure_preset_is_tried_at_full_size() {
-    let mut secure = preset_names();
+    let mut secure = all_sets();
     // Sets for bootstrapping have segments of different scales; tests/bootstrap.rs tries them.
-    secure.retain(|name| !name.starts_with("insecure_") && !params(name).has_bootstrap_levels());
+    secure.retain(|spec| {
+        let params = Params::new(spec.clone(), &base_runtime()).expect("a set");
+        !spec.insecure && !params.has_bootstrap_levels()
+    });
+    let mut secure: Vec<String> = secure.into_iter().map(|spec| spec.name).collect();
     let mut tried: Vec<String> = TRIED.iter().map(|&name| name.to_owned()).collect();
     secure.sort();
     tried.sort();

@@ -158,6 +158,6 @@ fn the_list_of_parameters_says_what_they_are_for() {
             .to_owned()
     };
     assert!(line("n14").contains("bits") && line("n14").contains("Depth 7"), "{list}");
-    assert!(line("bench_n15_one").contains("below 128"), "{list}");
+    assert!(line("paper_dpad_n13_r2").contains("below 128"), "{list}");
     assert!(line("insecure_tiny").contains("none"), "{list}");
 }

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use clathrate_arith::bit_packing::{VECTOR, pack, unpack};
 use clathrate_arith::{
-    Buffer, DigitExtension, FactorLayout, FactorShape, Factors, GadgetInput, Memory, Pass, PlaintextSum,
-    Rows, RowsMut,
+    Buffer, DigitExtension, FactorGroups, FactorLayout, FactorShape, Factors, GadgetInput, Memory, Pass,
+    PlaintextSum, Rows, RowsMut,
 };
 
 use crate::memory::{Allocation, address, address_mut, or_panic};
@@ -261,13 +261,11 @@ impl DeviceEngine {
         &self,
         out: &RowsMut<'_>,
         xs: &[u64],
-        factors: &Factors,
+        by: FactorGroups<'_>,
         planes: &Planes,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
         span: Range<usize>,
     ) {
+        let FactorGroups { factors, groups, rows, moduli } = by;
         let shape = factors.shape();
         let mut args = vec![
             address_mut(out),
@@ -287,28 +285,11 @@ impl DeviceEngine {
         self.count(Pass::Hadamard, span.len() * groups.len() * shape.columns * xs.len());
     }
 
-    pub(super) fn products(
-        &self,
-        out: &RowsMut<'_>,
-        xs: &[Rows<'_>],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
-    ) {
-        check(out, xs.len(), factors, groups, rows, moduli);
-        assert!(xs.iter().all(|x| x.rows() == moduli.len()), "one row per modulus");
+    pub(super) fn products(&self, out: &RowsMut<'_>, xs: &[Rows<'_>], by: FactorGroups<'_>) {
+        by.check(out, xs.len());
+        assert!(xs.iter().all(|x| x.rows() == by.moduli.len()), "one row per modulus");
         let xs: Vec<u64> = xs.iter().map(address).collect();
-        self.products_of_rows(
-            out,
-            &xs,
-            factors,
-            &Planes::of(factors.layout()),
-            groups,
-            rows,
-            moduli,
-            0..moduli.len(),
-        );
+        self.products_of_rows(out, &xs, by, &Planes::of(by.factors.layout()), 0..by.moduli.len());
     }
 
     /// Extends, transforms and multiplies the digits for some rows of the results at a time: enough rows to
@@ -318,17 +299,15 @@ impl DeviceEngine {
         out: &RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     ) {
+        let moduli = by.moduli;
         let terms: Vec<(&DigitExtension, &GadgetInput<'_>)> =
             digits.iter().flat_map(|digit| inputs.iter().map(move |input| (digit, input))).collect();
-        check(out, terms.len(), factors, groups, rows, moduli);
+        by.check(out, terms.len());
         assert!(digits.iter().all(|digit| digit.rows() == moduli.len()), "digits extend to all rows");
         if terms.is_empty() {
-            return self.products(out, &[], factors, groups, rows, moduli);
+            return self.products(out, &[], by);
         }
         let sources: Vec<_> = terms
             .iter()
@@ -341,7 +320,7 @@ impl DeviceEngine {
             })
             .collect();
         let columns = self.prepare(&sources);
-        let planes = Planes::of(factors.layout());
+        let planes = Planes::of(by.factors.layout());
         let digits_of = |words: usize| words / (terms.len() * self.degree);
         let filling = (FILLING_WORDS / self.degree).min(digits_of(DIGIT_WORDS));
         let together = filling.max(digits_of(CACHED_WORDS)).clamp(1, moduli.len().max(1));
@@ -381,7 +360,7 @@ impl DeviceEngine {
             self.forward(&transforms);
             self.count(Pass::Forward, conversions.len() + transforms.len());
             let xs: Vec<u64> = (0..terms.len()).map(|term| place(term, first)).collect();
-            self.products_of_rows(out, &xs, factors, &planes, groups, rows, moduli, span);
+            self.products_of_rows(out, &xs, by, &planes, span);
         }
     }
 
@@ -434,24 +413,4 @@ impl DeviceEngine {
             self.count(Pass::Hadamard, sum.inputs.iter().map(|&input| xs[input].rows()).sum());
         }
     }
-}
-
-/// Asserts that the shapes fit each other, which the caller guarantees.
-fn check(
-    out: &RowsMut<'_>,
-    terms: usize,
-    factors: &Factors,
-    groups: &[usize],
-    rows: &[usize],
-    moduli: &[usize],
-) {
-    let shape = factors.shape();
-    assert!(
-        terms <= shape.terms && out.rows() == groups.len() * shape.columns * moduli.len(),
-        "as many results as groups and columns"
-    );
-    assert!(groups.iter().all(|&group| group < shape.groups), "groups are the factors'");
-    assert!(rows.len() == moduli.len(), "one row per modulus");
-    let own: Vec<usize> = factors.moduli().collect();
-    assert!(rows.iter().zip(moduli).all(|(&row, &modulus)| own[row] == modulus), "rows of the same moduli");
 }

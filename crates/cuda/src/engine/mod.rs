@@ -12,8 +12,8 @@ use std::sync::Arc;
 use clathrate_arith::product::{FractionProduct, LeftMatrix};
 use clathrate_arith::{
     ArithError, Automorphism, BaseConversion, Buffer, DeviceMemory, DigitExtension, DivisionInput, Engine,
-    Factor2, FactorShape, Factors, FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum, Rounding, Rows,
-    RowsMut, Twist,
+    Factor2, FactorGroups, FactorShape, Factors, FillRow, Form, GadgetInput, Modulus, Pass, PlaintextSum,
+    Rounding, Rows, RowsMut, Twist,
 };
 
 use crate::memory::{Allocation, address, address_mut, or_panic};
@@ -396,16 +396,8 @@ impl Engine for DeviceEngine {
         self.unpack(factors, group, terms, columns, rows)
     }
 
-    fn factor_products(
-        &self,
-        out: RowsMut<'_>,
-        xs: &[Rows<'_>],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
-    ) {
-        self.products(&out, xs, factors, groups, rows, moduli);
+    fn factor_products(&self, out: RowsMut<'_>, xs: &[Rows<'_>], by: FactorGroups<'_>) {
+        self.products(&out, xs, by);
     }
 
     fn gadget_products(
@@ -413,12 +405,9 @@ impl Engine for DeviceEngine {
         out: RowsMut<'_>,
         inputs: &[GadgetInput<'_>],
         digits: &[DigitExtension],
-        factors: &Factors,
-        groups: &[usize],
-        rows: &[usize],
-        moduli: &[usize],
+        by: FactorGroups<'_>,
     ) {
-        self.gadget(&out, inputs, digits, factors, groups, rows, moduli);
+        self.gadget(&out, inputs, digits, by);
     }
 
     fn plaintext_products(

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::{Buffer, Factors, GadgetInput, Rows};
+use clathrate_arith::{Buffer, FactorGroups, Factors, GadgetInput, Rows};
 
 use super::extended::Extended;
 use super::key::SwitchKey;
@@ -92,6 +92,18 @@ pub(super) struct Reading {
     columns: usize,
 }
 
+impl Reading {
+    /// The groups and rows that the engine multiplies with, over the product basis of `tables`.
+    fn groups_in<'a>(&'a self, tables: &'a SwitchTables) -> FactorGroups<'a> {
+        FactorGroups {
+            factors: &self.factors,
+            groups: &self.groups,
+            rows: &self.rows,
+            moduli: tables.product_basis.indices(),
+        }
+    }
+}
+
 /// The part of `key` that a switch of `inputs` polynomials with `tables` reads; `factors` is the key in the
 /// representation of `tables`.
 pub(super) fn reading(
@@ -170,15 +182,7 @@ pub(super) fn inner_product(
         .flat_map(|digit| inputs.iter().map(move |input| input.polys[digit].rows()))
         .collect();
     let mut out = scratch(tables, reading);
-    let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().factor_products(
-        out.view_mut(),
-        &xs,
-        factors,
-        groups,
-        rows,
-        tables.product_basis.indices(),
-    );
+    tables.ring().engine().factor_products(out.view_mut(), &xs, reading.groups_in(tables));
     finish(tables, reading, out)
 }
 
@@ -189,15 +193,7 @@ pub(super) fn product(
     reading: &Reading,
 ) -> Result<Extended, LatticeError> {
     let mut out = scratch(tables, reading);
-    let Reading { factors, groups, rows, .. } = reading;
-    tables.ring().engine().gadget_products(
-        out.view_mut(),
-        inputs,
-        &tables.digits,
-        factors,
-        groups,
-        rows,
-        tables.product_basis.indices(),
-    );
+    let by = reading.groups_in(tables);
+    tables.ring().engine().gadget_products(out.view_mut(), inputs, &tables.digits, by);
     finish(tables, reading, out)
 }

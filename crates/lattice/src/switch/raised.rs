@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use clathrate_arith::Automorphism;
+use clathrate_arith::{Automorphism, FactorGroups};
 
 use super::extended::Extended;
 use super::frame::Frame;
@@ -88,14 +88,8 @@ impl Switcher {
         let mut out = Polys::<Eval>::scratch(ring, basis, columns);
         let xs: Vec<_> = (0..inputs.len()).map(|index| inputs.at(index).rows()).collect();
         let rows: Vec<usize> = (0..basis.len()).collect();
-        engine.permuted_factor_products(
-            out.view_mut().into_rows(),
-            &xs,
-            phis,
-            key.factors(),
-            &rows,
-            basis.indices(),
-        );
+        let by = FactorGroups { factors: key.factors(), groups: &[0], rows: &rows, moduli: basis.indices() };
+        engine.permuted_factor_products(out.view_mut().into_rows(), &xs, phis, by);
         let eval = Some(Bundle::from_polys(out, key.rank())?);
         Ok(Extended { frame, coeff: None, eval })
     }

@@ -12,6 +12,7 @@ use super::representation::KeyRepresentation;
 use crate::chain::{Chain, Level};
 use crate::error::LatticeError;
 use crate::gadget::Gadget;
+use crate::noise::{NoiseDigit, NoiseDigits};
 use crate::poly::Basis;
 use crate::ring::Ring;
 
@@ -153,15 +154,17 @@ impl SwitchTables {
             .collect()
     }
 
-    /// The arguments of the noise formulas: for each digit its bits, truncated to the level's primes, and the
-    /// number of base components merged into its key component. Components of primes above the level count
-    /// too: their messages vanish at this level, but their errors do not.
+    /// The digits of the noise formulas: the size of each is truncated to the level's primes. Components of
+    /// primes above the level count too: their messages vanish at this level, but their errors do not.
     #[must_use]
-    pub fn noise_digits(&self) -> Vec<(f64, usize)> {
-        self.log2_digits()
+    pub fn noise_digits(&self) -> NoiseDigits {
+        let runs = self.representation.runs.iter().map(ExactSizeIterator::len);
+        let digits = self
+            .log2_digits()
             .into_iter()
-            .zip(self.representation.runs.iter().map(ExactSizeIterator::len))
-            .collect()
+            .zip(runs)
+            .map(|(log2_size, components)| NoiseDigit { log2_size, components });
+        NoiseDigits { digits: digits.collect(), log2_special: self.log2_special() }
     }
 
     /// Bits of the special modulus.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::*;
-use clathrate_lattice::noise::{NoiseModel, bound};
+use clathrate_lattice::noise::{NoiseDigit, NoiseDigits, NoiseModel, bound};
 use clathrate_lattice::sampling::{ERROR_BOUND, ERROR_STANDARD_DEVIATION};
 use clathrate_lattice::switch::{SwitchMethod, SwitchTables};
 use clathrate_lattice::{
@@ -30,7 +30,7 @@ fn cofactor(chain: &Chain, gadget: &Gadget, digit: usize) -> BigInt {
 /// The runs of base digits that `plan` joins, of those it uses.
 fn runs(plan: &SwitchTables) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
-    for (_, components) in plan.noise_digits() {
+    for NoiseDigit { components, .. } in plan.noise_digits().digits {
         let start = runs.last().map_or(0, |run| run.end);
         runs.push(start..start + components);
     }
@@ -289,16 +289,14 @@ fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the
             NoiseModel { degree: DEGREE, rank: ranks.1, secret_variance: keys[0].2.coefficient_variance() };
         for level in (0..=top.0).step_by(2).map(Level) {
             for plan in plans(&switcher, level, top) {
-                let (digits, special) = (plan.noise_digits(), plan.log2_special());
+                let digits = plan.noise_digits();
                 let errors: Vec<f64> = keys
                     .iter()
                     .flat_map(|(key, from, to)| switch_errors(&switcher, &plan, key, from, to, rng))
                     .collect();
-                let predicted = model.coalesced_switch(ranks.0, &digits, special);
-                let say = format!(
-                    "{bits} bits, ranks {ranks:?}, level {level}, {:?}, digits {digits:.1?} over {special:.1}",
-                    plan.method()
-                );
+                let predicted = model.coalesced_switch(ranks.0, &digits);
+                let say =
+                    format!("{bits} bits, ranks {ranks:?}, level {level}, {:?}, {digits:.1?}", plan.method());
                 let ratio = variance(&errors) / predicted;
                 assert!(
                     (0.75..1.25).contains(&ratio),
@@ -310,11 +308,11 @@ fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the
                 assert!(largest <= likely, "{largest} is over {likely}: {say}");
                 // Whatever the randomness: the closed bound, itself under the paper's, whose rank and number
                 // of inputs are one.
-                let limit = model.switch_limit(ranks.0, &digits, special);
+                let limit = model.switch_limit(ranks.0, &digits);
                 let (n, inputs, rank) = (DEGREE as f64, ranks.0 as f64, ranks.1 as f64);
                 let components = chain_length(chain) as f64;
-                let largest_digit =
-                    digits.iter().map(|&(bits, _)| (bits - special).exp2()).fold(0.0, f64::max);
+                let over = |digit: &NoiseDigit| (digit.log2_size - digits.log2_special).exp2();
+                let largest_digit = digits.digits.iter().map(over).fold(0.0, f64::max);
                 let paper = 1.5 + n / 2.0 * (rank + inputs * components * ERROR_BOUND as f64 * largest_digit);
                 assert!(likely <= limit && limit <= paper, "{likely} <= {limit} <= {paper}: {say}");
                 (lowest, highest) = (lowest.min(largest / limit), highest.max(largest / limit));
@@ -330,16 +328,20 @@ fn noise_of_every_engine_digit_length_and_level_is_the_closed_form_and_under_the
 #[test]
 fn coalesced_noise_formulas_are_the_plain_ones_for_runs_of_one_and_grow_with_the_run() {
     let model = NoiseModel { degree: 64, rank: 2, secret_variance: 2.0 / 3.0 };
-    let (bits, ones) = ([36.0, 30.5], [(36.0, 1), (30.5, 1)]);
+    let merged = |digits: &[(f64, usize)]| NoiseDigits {
+        digits: digits.iter().map(|&(log2_size, components)| NoiseDigit { log2_size, components }).collect(),
+        log2_special: 37.0,
+    };
+    let (bits, ones) = ([36.0, 30.5], merged(&[(36.0, 1), (30.5, 1)]));
     assert_eq!(model.switch_products(3, &bits), model.coalesced_products(3, &ones));
-    assert_eq!(model.switch(3, &bits, 37.0), model.coalesced_switch(3, &ones, 37.0));
+    assert_eq!(model.switch(3, &bits, 37.0), model.coalesced_switch(3, &ones));
     // sigma^2 R n len D^2 / 12 by hand.
     let by_hand =
         ERROR_STANDARD_DEVIATION.powi(2) * (3 * 64) as f64 * (4.0 * 72f64.exp2() + 61f64.exp2()) / 12.0;
-    assert!((model.coalesced_products(3, &[(36.0, 4), (30.5, 1)]) / by_hand - 1.0).abs() < 1e-12);
+    assert!((model.coalesced_products(3, &merged(&[(36.0, 4), (30.5, 1)])) / by_hand - 1.0).abs() < 1e-12);
     // (1 + k n) / 2 + R n 32 len D / (2 P).
     let by_hand = (1.0 + 128.0) / 2.0 + 3.0 * 64.0 * 32.0 * (4.0 * 0.5) / 2.0;
-    assert!((model.switch_limit(3, &[(36.0, 4)], 37.0) / by_hand - 1.0).abs() < 1e-12);
-    let seen = model.switch_limit(3, &[(36.0, 4)], 37.0).to_f64().expect("finite");
-    assert!(seen > model.switch_limit(3, &[(36.0, 3)], 37.0));
+    assert!((model.switch_limit(3, &merged(&[(36.0, 4)])) / by_hand - 1.0).abs() < 1e-12);
+    let seen = model.switch_limit(3, &merged(&[(36.0, 4)])).to_f64().expect("finite");
+    assert!(seen > model.switch_limit(3, &merged(&[(36.0, 3)])));
 }

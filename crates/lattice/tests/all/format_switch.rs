@@ -76,7 +76,7 @@ impl Setting {
             rank: secret.rank(),
             secret_variance: secret.coefficient_variance(),
         };
-        model.coalesced_switch(inputs, &self.tables.noise_digits(), self.tables.log2_special())
+        model.coalesced_switch(inputs, &self.tables.noise_digits())
     }
 
     fn fresh(&self) -> f64 {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::common::*;
 use clathrate_arith::primes::{largest_primes, primes_near};
 use clathrate_arith::{CpuEngine, Isa};
+use clathrate_lattice::noise::NoiseDigit;
 use clathrate_lattice::switch::{Extended, SwitchMethod, SwitchTables};
 use clathrate_lattice::{
     Bundle, Chain, Coeff, Eval, Gadget, LatticeError, Level, Poly, Rank, SecretRng, SwitchKey, Switcher,
@@ -314,7 +315,7 @@ fn by_definition(
     for (input, u) in inputs.iter().enumerate() {
         let u = integers(*u);
         let mut next = 0;
-        for (_, components) in plan.noise_digits() {
+        for NoiseDigit { components, .. } in plan.noise_digits().digits {
             let run = next..next + components;
             next = run.end;
             let own: Vec<usize> = run

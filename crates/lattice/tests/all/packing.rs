@@ -83,7 +83,7 @@ impl World {
         let tables = self.switcher.tables(LEVEL).expect("tables");
         let model = NoiseModel { degree: DEGREE, rank: 1, secret_variance: to.coefficient_variance() };
         let step = |(_, key): &(PackingStep, SwitchKey)| {
-            model.coalesced_switch(key.inputs(), &tables.noise_digits(), tables.log2_special())
+            model.coalesced_switch(key.inputs(), &tables.noise_digits())
         };
         packing.steps().iter().map(step).sum()
     }

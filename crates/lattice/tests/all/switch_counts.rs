@@ -320,7 +320,7 @@ fn planned_maps_count_the_transforms_and_products_that_their_switches_take() {
             let secrets = s.eval(u.ring(), u.basis(), 0);
             let expected = Poly::inner_product(&[&u], &[secrets[0].get()]).expect("same basis");
             let model = NoiseModel { degree: DEGREE, rank: 1, secret_variance: s.coefficient_variance() };
-            let limit = model.switch_limit(1, &plan.noise_digits(), plan.log2_special());
+            let limit = model.switch_limit(1, &plan.noise_digits());
             assert!(errors(&switched, &s, 0, &expected).iter().all(|e| e.abs() <= limit), "{say}");
         }
         assert!(

@@ -77,12 +77,7 @@ impl Setting {
         };
         let (rank, high) = (self.secret.rank(), self.temporary.rank());
         let inputs = rank * (rank + 1) / 2;
-        model.cross_relinearisation(
-            inputs,
-            (&wide.noise_digits(), wide.log2_special()),
-            high - rank,
-            (&base.noise_digits(), base.log2_special()),
-        )
+        model.cross_relinearisation(inputs, &wide.noise_digits(), high - rank, &base.noise_digits())
     }
 }
 

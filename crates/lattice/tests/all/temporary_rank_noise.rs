@@ -9,7 +9,7 @@ use crate::common::canonical::{canonical_norm, canonical_norm_by_definition};
 use crate::common::temporary_rank::*;
 use crate::common::{rng, variance};
 use clathrate_arith::Automorphism;
-use clathrate_lattice::noise::{NoiseModel, bound, canonical_gain};
+use clathrate_lattice::noise::{NoiseDigit, NoiseDigits, NoiseModel, bound, canonical_gain};
 use clathrate_lattice::{Degree, Level, Poly, Rank, SwitchKey};
 
 const DEGREE: usize = 512;
@@ -87,7 +87,8 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
     {
         let model = NoiseModel { degree: n, rank: r, secret_variance: 2.0 / 3.0 };
         let (sigma, n, rf, hf) = (3.2, n as f64, r as f64, high as f64);
-        let (digits, wide) = (vec![(58.0, 1); d], vec![(270.0, 1); mu]);
+        let (digits, wide) =
+            (NoiseDigits::unmerged(&vec![58.0; d], 60.0), NoiseDigits::unmerged(&vec![270.0; mu], 280.0));
         let (small, large) = (2f64.powi(58 - 60), 2f64.powi(270 - 280));
         let (root3, root2) = (3f64.sqrt(), 2f64.sqrt());
         let close = |found: f64, printed: f64| {
@@ -95,21 +96,18 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
         };
         let switch =
             8.0 * d as f64 * sigma * 5.0 * n / root3 * small + (3.0 * n).sqrt() + 8.0 * root2 * rf * n / 3.0;
-        close(model.canonical_switch(5, &digits, 60.0), switch);
+        close(model.canonical_switch(5, &digits), switch);
         let crossing = 4.0 * mu as f64 * sigma * rf * (rf + 1.0) * n / root3 * large
             + 8.0 * d as f64 * sigma * (hf - rf) * n / root3 * small
             + 2.0 * (3.0 * n).sqrt()
             + 8.0 * root2 * (hf + rf) * n / 3.0;
-        close(
-            model.canonical_cross_relinearisation(r * (r + 1) / 2, (&wide, 280.0), high - r, (&digits, 60.0)),
-            crossing,
-        );
+        close(model.canonical_cross_relinearisation(r * (r + 1) / 2, &wide, high - r, &digits), crossing);
         // The gain is their difference where digits are as large as the special moduli.
-        let (digits, wide) = (vec![(60.0, 1); d], vec![(280.0, 1); mu]);
+        let (digits, wide) =
+            (NoiseDigits::unmerged(&vec![60.0; d], 60.0), NoiseDigits::unmerged(&vec![280.0; mu], 280.0));
         let pairs = r * (r + 1) / 2;
-        let plain = model.canonical_switch(pairs, &digits, 60.0);
-        let gain =
-            plain - model.canonical_cross_relinearisation(pairs, (&wide, 280.0), high - r, (&digits, 60.0));
+        let plain = model.canonical_switch(pairs, &digits);
+        let gain = plain - model.canonical_cross_relinearisation(pairs, &wide, high - r, &digits);
         assert!(
             (canonical_gain(Degree(n as usize), (Rank(r), Rank(high)), d, mu) - gain).abs() < 1e-9 * plain
         );
@@ -122,17 +120,19 @@ fn canonical_bounds_are_the_lemmas_of_the_paper() {
 fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient_alone() {
     let model = NoiseModel { degree: 1 << 15, rank: 2, secret_variance: 2.0 / 3.0 };
     let figures = |bits: f64| {
-        let digits = [(bits, 1), (bits - 3.0, 2)];
-        let side = (&digits[..], bits + 1.0);
+        let digits = [(bits, 1), (bits - 3.0, 2)]
+            .map(|(log2_size, components)| NoiseDigit { log2_size, components })
+            .to_vec();
+        let side = &NoiseDigits { digits, log2_special: bits + 1.0 };
         [
-            model.coalesced_switch(3, side.0, side.1),
-            model.switch(3, &[bits, bits - 3.0], side.1),
-            model.switch_limit(3, side.0, side.1),
+            model.coalesced_switch(3, side),
+            model.switch(3, &[bits, bits - 3.0], side.log2_special),
+            model.switch_limit(3, side),
             model.cross_relinearisation(3, side, 1, side),
             model.cross_relinearisation_limit(3, side, 1, side),
             model.rank_hoisted_rotation(2, side, 1, side),
             model.rank_hoisted_rotation_limit(2, side, 1, side),
-            model.canonical_switch(3, side.0, side.1),
+            model.canonical_switch(3, side),
             model.canonical_cross_relinearisation(3, side, 1, side),
         ]
     };
@@ -142,7 +142,8 @@ fn noise_over_special_moduli_of_any_size_is_a_number_and_depends_on_the_quotient
             assert!((found / expected - 1.0).abs() < 1e-9, "{bits} bits: {found} and {expected}");
         }
     }
-    assert_eq!(model.rank_hoisted_rotation(0, (&[(30.0, 1)], 31.0), 1, (&[(30.0, 1)], 31.0)), 0.0);
+    let side = &NoiseDigits::unmerged(&[30.0], 31.0);
+    assert_eq!(model.rank_hoisted_rotation(0, side, 1, side), 0.0);
 }
 
 /// The difference as the paper prints it, in units of `n`: without the rank-down's products.
@@ -162,8 +163,7 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
         let sides = Sides::new(&primes(steps, temporary, bits).chain(), None, 1);
         for level in [Level(steps - 1), Level(1)] {
             let (wide, base) = sides.plans(level, level);
-            let (up_digits, down_digits) = (wide.noise_digits(), base.noise_digits());
-            let (up, down) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
+            let (up, down) = (&wide.noise_digits(), &base.noise_digits());
             let (mut crossing, mut plain) = (Sample::default(), Sample::default());
             let mut model = None;
             for _ in 0..ROUNDS {
@@ -186,10 +186,8 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
             let model = model.expect("rounds");
             let (pairs, beyond) = (rank * (rank + 1) / 2, high - rank);
             let what = format!("rank {rank}, {high}, level {level}, special primes of {bits} bits");
-            let (limit, plain_limit) = (
-                model.cross_relinearisation_limit(pairs, up, beyond, down),
-                model.switch_limit(pairs, down.0, down.1),
-            );
+            let (limit, plain_limit) =
+                (model.cross_relinearisation_limit(pairs, up, beyond, down), model.switch_limit(pairs, down));
             crossing.check(
                 &format!("crossing, {what}"),
                 model.cross_relinearisation(pairs, up, beyond, down),
@@ -197,12 +195,12 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
             );
             plain.check(
                 &format!("plain, {what}"),
-                model.switch(pairs, &base.log2_digits(), down.1),
+                model.switch(pairs, &base.log2_digits(), down.log2_special),
                 plain_limit,
             );
             // Lemmas 3.1 and 3.2.
             let lemmas = (
-                model.canonical_switch(pairs, down.0, down.1),
+                model.canonical_switch(pairs, down),
                 model.canonical_cross_relinearisation(pairs, up, beyond, down),
             );
             assert!(plain.canonical <= lemmas.0, "{what}: {} over {}", plain.canonical, lemmas.0);
@@ -230,7 +228,7 @@ fn relinearisations_have_the_predicted_noise_under_the_lemmas_and_the_crossing_l
                 // Two roundings of masks of other ranks are left.
                 let predicted = (
                     model.cross_relinearisation(pairs, up, beyond, down),
-                    model.switch(pairs, &base.log2_digits(), down.1),
+                    model.switch(pairs, &base.log2_digits(), down.log2_special),
                 );
                 assert!(
                     predicted.0 > predicted.1 && crossing.variance() > plain.variance(),
@@ -297,8 +295,7 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
         let sides = Sides::new(&primes(count, temporary, bits).chain(), None, 1);
         let level = sides.chain.max_level();
         let (wide, base) = sides.plans(level, level);
-        let (up_digits, down_digits) = (wide.noise_digits(), base.noise_digits());
-        let (up, down) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
+        let (up, down) = (&wide.noise_digits(), &base.noise_digits());
         let automorphisms = rotations(DEGREE, steps);
         let (mut crossing, mut plain) = (Sample::default(), Sample::default());
         let mut model = None;
@@ -350,12 +347,8 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
             predicted,
             model.rank_hoisted_rotation_limit(turns, up, beyond, down),
         );
-        let in_turn = turns as f64 * model.switch(rank, &base.log2_digits(), down.1);
-        plain.check(
-            &format!("plain, {what}"),
-            in_turn,
-            turns as f64 * model.switch_limit(rank, down.0, down.1),
-        );
+        let in_turn = turns as f64 * model.switch(rank, &base.log2_digits(), down.log2_special);
+        plain.check(&format!("plain, {what}"), in_turn, turns as f64 * model.switch_limit(rank, down));
         println!("{what}: crossing over plain {:.3}", (crossing.variance() / plain.variance()).sqrt());
         assert_eq!(predicted < in_turn, less, "{what}: {predicted} and {in_turn}");
         assert_eq!(
@@ -367,8 +360,7 @@ fn rotations_have_the_predicted_noise_and_the_crossing_less_than_plain_ones_in_t
         );
         // Lemma 3.1 for every switch in turn.
         let at_high = NoiseModel { rank: high, ..model };
-        let lemma = turns as f64 * at_high.canonical_switch(high, up.0, up.1)
-            + model.canonical_switch(beyond, down.0, down.1);
+        let lemma = turns as f64 * at_high.canonical_switch(high, up) + model.canonical_switch(beyond, down);
         assert!(crossing.canonical <= lemma, "{what}: {} over {lemma}", crossing.canonical);
     }
 }
@@ -397,10 +389,10 @@ fn rank_reductions_have_the_predicted_noise_under_the_lemma() {
         sample.check(
             &what,
             model.switch(rank - to, &base.log2_digits(), special),
-            model.switch_limit(rank - to, &digits, special),
+            model.switch_limit(rank - to, &digits),
         );
         assert!(
-            sample.canonical <= model.canonical_switch(rank - to, &digits, special),
+            sample.canonical <= model.canonical_switch(rank - to, &digits),
             "{what}: {}",
             sample.canonical
         );

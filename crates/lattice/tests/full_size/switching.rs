@@ -141,11 +141,7 @@ fn switch_by_every_engine(degree: usize, rank: usize, steps: usize) {
                     .mod_down(&switcher.product_by(&plan, &inputs, &key).expect("product"))
                     .expect("mod-down");
                 switched.bodies_mut().at(0).add_assign(ct.bodies().at(0)).expect("same basis");
-                (
-                    switched,
-                    model.fresh_secret()
-                        + model.coalesced_switch(rank, &plan.noise_digits(), plan.log2_special()),
-                )
+                (switched, model.fresh_secret() + model.coalesced_switch(rank, &plan.noise_digits()))
             };
             let (hybrid, predicted) = switched(SwitchMethod::hybrid(special));
             let what = format!("degree {degree}, rank {rank}, r = {special}, level {level}");

@@ -149,8 +149,7 @@ fn relinearise_both_ways(set: Set) {
                    down: &SwitchKey,
                    rng: &mut clathrate_lattice::SecretRng| {
         let (wide, base) = sides.plans(level, key_level);
-        let (up_digits, down_digits) = (wide.noise_digits(), base.noise_digits());
-        let (to, from) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
+        let (to, from) = (&wide.noise_digits(), &base.noise_digits());
         let pair = secrets.pair(&sides, level, rng);
         let relinearised = pair[0]
             .tensor(&pair[1])
@@ -189,12 +188,12 @@ fn relinearise_both_ways(set: Set) {
     let relinearised =
         pair[0].tensor(&pair[1]).expect("tensor").relinearise(&sides.base, &plain).expect("relinearised");
     let (_, base) = sides.plans(common, common);
-    let (digits, special) = (base.noise_digits(), base.log2_special());
-    let lemma = model.canonical_switch(pairs, &digits, special);
+    let digits = base.noise_digits();
+    let lemma = model.canonical_switch(pairs, &digits);
     let what = format!("plain, degree {}, rank {rank}, level {common}", set.degree);
-    let predicted = model.switch(pairs, &base.log2_digits(), special);
+    let predicted = model.switch(pairs, &base.log2_digits(), digits.log2_special);
     let found = errors(&relinearised, &secrets, &secrets.product(&pair));
-    let plain = check(&what, &found, predicted, model.switch_limit(pairs, &digits, special), lemma);
+    let plain = check(&what, &found, predicted, model.switch_limit(pairs, &digits), lemma);
     let [ratio, expected] = [crossing.0 / plain.0, crossing_predicted / predicted];
     let deviations = [ratio, expected].map(f64::sqrt);
     println!(
@@ -244,8 +243,7 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
     let secrets = Secrets::new(&sides.chain, set.rank, set.high, rng);
     let (level, beyond, model) = (sides.chain.max_level(), set.high - set.rank, secrets.model());
     let (wide, base) = sides.plans(level, level);
-    let (up_digits, down_digits) = (wide.noise_digits(), base.noise_digits());
-    let (up, down) = ((&up_digits[..], wide.log2_special()), (&down_digits[..], base.log2_special()));
+    let (up, down) = (&wide.noise_digits(), &base.noise_digits());
     // 1023 = 1024 - 1.
     let automorphisms = rotations(set.degree, &[1024, -1]);
     let ct = secrets.pair(&sides, level, rng)[0].clone();
@@ -262,8 +260,7 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
     let turns: Vec<(&Automorphism, &SwitchKey)> = automorphisms.iter().zip(&keys).collect();
     let rotated = ct.rotate_rank_hoisted(&turns, sides.crossing(&down_key)).expect("rotated");
     let at_high = NoiseModel { rank: set.high, ..model };
-    let lemma =
-        2.0 * at_high.canonical_switch(set.high, up.0, up.1) + model.canonical_switch(beyond, down.0, down.1);
+    let lemma = 2.0 * at_high.canonical_switch(set.high, up) + model.canonical_switch(beyond, down);
     let (predicted, limit) = (
         model.rank_hoisted_rotation(2, up, beyond, down),
         model.rank_hoisted_rotation_limit(2, up, beyond, down),
@@ -276,15 +273,15 @@ fn rotations_at_rank_3_of_table_3_are_the_plain_ones_in_turn_with_the_predicted_
         ct.rotate(phi, &sides.base, &key).expect("rotated")
     });
     let (in_turn, limit) = (
-        2.0 * model.switch(set.rank, &base.log2_digits(), down.1),
-        2.0 * model.switch_limit(set.rank, down.0, down.1),
+        2.0 * model.switch(set.rank, &base.log2_digits(), down.log2_special),
+        2.0 * model.switch_limit(set.rank, down),
     );
     let plain = check(
         "plain rotations in turn",
         &errors(&plain, &secrets, &expected),
         in_turn,
         limit,
-        2.0 * model.canonical_switch(set.rank, down.0, down.1),
+        2.0 * model.canonical_switch(set.rank, down),
     );
     println!(
         "rotation: crossing over plain {:.3}, predicted {:.3}",

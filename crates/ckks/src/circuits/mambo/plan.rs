@@ -11,6 +11,7 @@ use crate::arrays::Encoding;
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
 use crate::circuits::matrix_plan::{MatrixOptions, MatrixPlan};
 use crate::circuits::prepared::{Arrangement, PreparedOptions};
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::keys::{Cost, EncryptOptions, KeyNeeds};
 use crate::parameters::Params;
@@ -35,16 +36,12 @@ pub struct MamboPlan {
 
 /// The matrix, times `factor`, with its rows and columns in the order in which slots-to-coefficients leaves
 /// `lanes` rows in a polynomial. Zeros fill the rows and columns up to whole polynomials.
-fn placed(
-    (rows, inner, values): (usize, usize, &[f64]),
-    lanes: usize,
-    factor: f64,
-) -> (usize, usize, Vec<f64>) {
+fn placed(matrix: Matrix<'_>, lanes: usize, factor: f64) -> (usize, usize, Vec<f64>) {
     let bits = lanes.trailing_zeros();
     let lane = |row: usize| row / lanes * lanes + bit_reverse(row % lanes, bits);
-    let (all_rows, all_inner) = (rows.next_multiple_of(lanes), inner.next_multiple_of(lanes));
+    let (all_rows, all_inner) = (matrix.rows.next_multiple_of(lanes), matrix.columns.next_multiple_of(lanes));
     let mut moved = vec![0.0; all_rows * all_inner];
-    for (row, values) in values.chunks_exact(inner).enumerate() {
+    for (row, values) in matrix.each_row().enumerate() {
         for (column, value) in values.iter().enumerate() {
             moved[lane(row) * all_inner + lane(column)] = value * factor;
         }
@@ -64,7 +61,7 @@ impl MamboPlan {
     /// [`BootstrapPlan::with_options`] and [`MatrixPlan::new`].
     pub fn new(
         params: &Params,
-        weights: (usize, usize, &[f64]),
+        weights: Matrix<'_>,
         columns: usize,
         options: &MamboOptions,
     ) -> Result<Self, CkksError> {
@@ -131,7 +128,7 @@ impl MamboPlan {
     /// The errors of [`MamboPlan::new`], if no plan is possible.
     pub fn fastest(
         params: &Params,
-        weights: (usize, usize, &[f64]),
+        weights: Matrix<'_>,
         columns: usize,
         options: &MamboOptions,
     ) -> Result<Self, CkksError> {
@@ -150,25 +147,14 @@ impl MamboPlan {
     /// bootstrap must have all slots.
     pub(in crate::circuits) fn around(
         bootstrap: Arc<BootstrapPlan>,
-        (rows, inner, values): (usize, usize, &[f64]),
+        weights: Matrix<'_>,
         columns: usize,
         options: &MatrixOptions,
     ) -> Result<Self, CkksError> {
         let (params, slots) = (bootstrap.params(), bootstrap.params().slot_count());
         let placement = if bootstrap.has_product() { Placement::Inside } else { Placement::Before };
         check_columns(params, columns, placement)?;
-        if rows == 0 || inner == 0 {
-            return Err(CkksError::no_entries([rows, inner]));
-        }
-        if rows.checked_mul(inner) != Some(values.len()) {
-            let remedy = "the matrix needs rows * columns values".to_owned();
-            return Err(CkksError::Shape {
-                operation: MAMBO,
-                left: vec![rows, inner],
-                right: vec![values.len()],
-                remedy,
-            });
-        }
+        weights.check(MAMBO)?;
         let (lanes, level) = ((slots / columns).max(1), product_level(&bootstrap)?);
         let arrangement = Arrangement { level: Some(level), lanes: Some(lanes), ..options.arrangement };
         let precision = PreparedOptions { own_masks: true, ..options.precision };
@@ -176,11 +162,10 @@ impl MamboPlan {
         // A product inside the bootstrap ends at the canonical scale of level 0, but the bootstrap reads it
         // at its own scale.
         let factor = if level == Level(1) { bootstrap.message_scale() / params.scale(Level(0)) } else { 1.0 };
-        let (all_rows, all_inner, moved) = placed((rows, inner, values), lanes, factor);
-        let matrix = MatrixPlan::new(params, (all_rows, all_inner, &moved), 2 * columns, &matrix)?;
-        let row_squares =
-            values.chunks_exact(inner).map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
-        Ok(Self { bootstrap, matrix, placement, shape: (rows, inner), columns, row_squares, factor })
+        let (all_rows, all_inner, moved) = placed(weights, lanes, factor);
+        let matrix = MatrixPlan::new(params, Matrix::new(all_rows, all_inner, &moved), 2 * columns, &matrix)?;
+        let row_squares = weights.each_row().map(|row| row.iter().map(|v| v * v).sum()).fold(0.0, f64::max);
+        Ok(Self { bootstrap, matrix, placement, shape: weights.shape(), columns, row_squares, factor })
     }
 
     /// The bootstrap around the product.

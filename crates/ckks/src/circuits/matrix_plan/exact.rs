@@ -10,6 +10,7 @@ use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::circuits::matrix::{Weights, splits_masks_for};
 use crate::circuits::packing_plan::{Stage, members_in, pack_onwards};
 use crate::circuits::prepared::Arrangement;
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
 use crate::keys::{KeyNeeds, Operation, Switch};
@@ -34,7 +35,7 @@ pub(super) struct ExactPlan {
 impl ExactPlan {
     pub(super) fn new(
         params: &Params,
-        (rows, inner, values): (usize, usize, &[f64]),
+        Matrix { rows, columns: inner, values }: Matrix<'_>,
         columns: usize,
         arrangement: Arrangement,
     ) -> Result<Self, CkksError> {

@@ -20,6 +20,7 @@ use clathrate_lattice::Level;
 use self::exact::ExactPlan;
 use super::prepared::{Arrangement, PreparedMatrix, PreparedOptions, PreparedPlan};
 use crate::arrays::Ciphertext;
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
@@ -181,7 +182,7 @@ impl MatrixPlan {
     /// [`PreparedPlan::for_columns`] and [`Weights::encode`](crate::Weights::encode).
     pub fn new(
         params: &Params,
-        weights: (usize, usize, &[f64]),
+        weights: Matrix<'_>,
         columns: usize,
         options: &MatrixOptions,
     ) -> Result<Self, CkksError> {
@@ -264,7 +265,7 @@ impl MatrixPlan {
                 }
             }
         }
-        let shape = (weights.0, weights.1);
+        let shape = weights.shape();
         // An error of every method is an error of the matrix, the shape or the level.
         if found.is_empty() {
             let reasons: Vec<String> =

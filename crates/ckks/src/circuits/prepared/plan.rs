@@ -10,6 +10,7 @@ use clathrate_lattice::row_products::{ProductNoise, RowShape};
 use super::{PREPARE, check_rows};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::circuits::matrix::Weights;
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::keys::definition::MOST_BODIES;
@@ -127,6 +128,7 @@ impl PreparedPlan {
             });
         }
         let scale = Evaluator::new(&params).factor_scale_for(x, "a product with a real matrix")?;
+        let matrix = Matrix::new(rows, inner, values);
         // Checks the weights and gives their bits.
         let weights = Weights::new(rows, inner, values, scale)?;
         params.check_scale(x.scale() * weights.scale(), x.level())?;
@@ -179,7 +181,7 @@ impl PreparedPlan {
                 largest * row.iter().map(|w| (w / largest).powi(2)).sum::<f64>().sqrt()
             }
         };
-        let norm = values.chunks(inner).map(length).fold(0.0, f64::max);
+        let norm = matrix.each_row().map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
         let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
@@ -201,7 +203,7 @@ impl PreparedPlan {
             return Err(CkksError::OutOfRange { what: "the precision of a prepared matrix", value, remedy });
         }
         let shift = chosen.1;
-        let weights = Weights::rounded_to(values, (rows, inner), scale, shift)?;
+        let weights = Weights::rounded_to(matrix, scale, shift)?;
         Self { weights, products, shift, ..plan }.priced()
     }
 
@@ -233,7 +235,7 @@ impl PreparedPlan {
     /// [`CkksError::Insecure`] for more bodies than these parameters protect; those of [`PreparedPlan::new`].
     pub fn for_columns(
         params: &Params,
-        (rows, inner, values): (usize, usize, &[f64]),
+        Matrix { rows, columns: inner, values }: Matrix<'_>,
         columns: usize,
         arrangement: Arrangement,
         options: PreparedOptions,
@@ -508,7 +510,7 @@ impl PreparedPlan {
     ) -> Result<ProductNoise, CkksError> {
         let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
         let definition = self.params.key_definition(self.key_name())?;
-        let (digits, special) = definition.digits_as_made(self.level)?;
+        let digits = definition.digits_as_made(self.level)?;
         let chain = self.params.chain();
         let basis = |level: usize| chain.basis(Level(level)).log2(chain.ring());
         let below = basis(self.level.0 - 1);
@@ -528,7 +530,7 @@ impl PreparedPlan {
                 FractionProduct { lanes, products, shift }.deviation(inner, largest.max(1), most, primes)
             };
             let bits = (basis(self.level.0) - below, below);
-            ProductNoise::of(&model, rows, variance, (&digits, special), bits, (float, ranges))
+            ProductNoise::of(&model, rows, variance, &digits, bits, (float, ranges))
         };
         let worst = squares.chunks(lanes).map(noise).max_by(|a, b| a.total().total_cmp(&b.total()));
         worst.ok_or(CkksError::no_entries([self.rows(), self.inner()]))
@@ -570,7 +572,7 @@ impl PreparedPlan {
     /// owner's key, over its primes.
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
-        let (digits, _) = definition.digits_as_made(self.level)?;
+        let digits = definition.digits_as_made(self.level)?.digits;
         let (chain, lanes) = (self.params.chain(), self.layout.lanes);
         let primes = chain.key_basis(self.level).len();
         let mut cost = self.params.combination_cost(self.weights.matrix(), self.level, definition.columns());

@@ -67,7 +67,7 @@ pub fn switch_variance(params: &Params, inputs: usize, level: Level) -> f64 {
         .switcher()
         .and_then(|switcher| Ok(switcher.tables_for(level, level)?))
         .expect("special primes");
-    params.noise_model().coalesced_switch(inputs, &plan.noise_digits(), plan.log2_special())
+    params.noise_model().coalesced_switch(inputs, &plan.noise_digits())
 }
 
 /// Checks the chain: primes distinct, congruent and below `limit_bits`; scales canonical and near the nominal

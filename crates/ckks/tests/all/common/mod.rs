@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock, Mutex};
 use clathrate_arith::Meter;
 use clathrate_ckks::keys::{EncryptOptions, Operation, Switch};
 use clathrate_ckks::light::{LightClient, LightOptions, Receiver};
-use clathrate_ckks::parameters::EngineFactory;
+use clathrate_ckks::parameters::{EngineFactory, presets};
 use clathrate_ckks::{
-    Ciphertext, Evaluator, Event, KeyNeeds, ModuleShape, Params, Progress, Runtime, SecretKey, SecretName,
-    ValuesRef,
+    Ciphertext, Evaluator, Event, KeyNeeds, ModuleShape, Params, ParamsSpec, Progress, Runtime, SecretKey,
+    SecretName, ValuesRef,
 };
 use clathrate_lattice::{Level, SecretRng};
 use clathrate_testkit::test_engine;
@@ -33,6 +33,22 @@ pub fn at_least<T>(few: usize, cases: &[T]) -> &[T] {
 
 pub fn params(name: &str) -> Params {
     Params::preset(name, &base_runtime()).expect("preset")
+}
+
+/// The specifications of the sets that only benchmarks use, in the order of their names.
+pub fn benchmark_sets() -> Vec<ParamsSpec> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/sets");
+    let files = std::fs::read_dir(folder).expect("the folder").map(|file| file.expect("a file").path());
+    let read = |path| toml::from_str(&std::fs::read_to_string(path).expect("text")).expect("a specification");
+    let mut sets: Vec<ParamsSpec> = files.map(read).collect();
+    sets.sort_by(|one, other| one.name.cmp(&other.name));
+    assert!(!sets.is_empty());
+    sets
+}
+
+/// The specifications of all presets, and of the sets of the benchmarks after them.
+pub fn all_sets() -> Vec<ParamsSpec> {
+    presets().expect("presets").into_iter().map(|preset| preset.spec).chain(benchmark_sets()).collect()
 }
 
 /// Steps that were reported, as those done and all.

@@ -94,7 +94,7 @@ impl Setting {
 
     /// What the products of a switch add after the mod-down.
     pub fn products(&self, inputs: usize) -> f64 {
-        self.model().products_over(inputs, &self.tables.noise_digits(), self.tables.log2_special())
+        self.model().products_over(inputs, &self.tables.noise_digits())
     }
 
     /// Small signed values below `2^bits`, and their mean square.
