@@ -14,7 +14,7 @@ use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::evaluator::{LevelsNeeded, Refreshing};
+use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
 use crate::parameters::{Params, StageLevels};
 
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; `None` if
@@ -105,7 +105,7 @@ impl Evaluator {
                 remedy,
             });
         }
-        Ok(self.refreshing(Automatic { levels, least, plans: plans.clone() }))
+        Ok(self.bootstrapping_with(Automatic { levels, least, plans: plans.clone() }))
     }
 }
 
@@ -178,18 +178,18 @@ impl Automatic {
         // A plan for complex numbers bootstraps two polynomials of real numbers at once.
         let polys =
             if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
-        let refreshed =
+        let separately =
             if lacks(&alone) { f64::INFINITY } else { alone.dry_run_of(polys).ok()?.cost().price };
         // The product of the bootstrapped array has the primes of that array's level.
         let primes = |level: Level| x.params().chain().basis(level).len() as f64;
         let product =
             plan.matrix().chosen().prices.0 * primes(alone.output_level()) / primes(plan.matrix().level());
-        (plan.price_of(!x.is_complex()).ok()? < refreshed + product).then(|| Arc::new(plan))
+        (plan.price_of(!x.is_complex()).ok()? < separately + product).then(|| Arc::new(plan))
     }
 }
 
-impl Refreshing for Automatic {
-    fn refreshed(
+impl AutomaticBootstraps for Automatic {
+    fn bootstrapped(
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,

@@ -306,7 +306,7 @@ impl ConversionPlan {
             let remedy = "make a plan for arrays like this one";
             return Err(CkksError::different_layouts(CONVERSION, x.layout, self.row, remedy));
         }
-        let x = &*evaluator.refreshed(x, LevelsNeeded::Level(self.level))?;
+        let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Level(self.level))?;
         if x.level < self.level {
             return Err(CkksError::LevelTooLow {
                 operation: CONVERSION,

@@ -185,7 +185,7 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
     let Some(transposer) = transposer else {
         let polys = params.rank() + 1;
         evaluator
-            .spend_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
+            .record_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
         let moved = finish(Vec::new());
         return estimated_transposition(evaluator, params, moved, before.rows);
     };
@@ -293,7 +293,7 @@ pub fn multiply_transposed(
     )?;
     let finish = |bundles| y.with_all((params, shape.clone()), after, bundles, (level, scale));
     let (Some(transposer), Some(relinearise)) = (transposer, relinearise) else {
-        evaluator.spend_once(&x, || product_cost(&target, level, &left, along))?;
+        evaluator.record_once(&x, || product_cost(&target, level, &left, along))?;
         return estimated_product(evaluator, &target, &x, &y, finish(Vec::new()), level);
     };
     // Counts the columns before and after the transposition, and the terms of each row of the result.

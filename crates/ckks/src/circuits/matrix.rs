@@ -302,7 +302,7 @@ impl Weights {
         let width = layout.bundles_per_line();
         let polys = width * x.polys_per_bundle();
         if x.is_symbol() {
-            evaluator.spend_once(x, || Ok(params.combination_cost(&self.matrix, x.level(), polys)))?;
+            evaluator.record_once(x, || Ok(params.combination_cost(&self.matrix, x.level(), polys)))?;
             return Ok(finish(Vec::new()));
         }
         let words = self.rows().saturating_mul(
@@ -387,8 +387,8 @@ pub fn multiply_inside_bootstrap(
 ) -> Result<Option<Ciphertext>, CkksError> {
     evaluator.check(x)?;
     evaluator
-        .refresher()
-        .map_or(Ok(None), |refresher| refresher.product(&evaluator.without_bootstrapping(), x, weights))
+        .automatic()
+        .map_or(Ok(None), |automatic| automatic.product(&evaluator.without_bootstrapping(), x, weights))
 }
 
 /// Refuses weights that the bootstrapped array could not be multiplied with.
@@ -398,13 +398,13 @@ pub fn check_plain_matrix(
     Matrix { rows, columns: inner, values }: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<(), CkksError> {
-    let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else { return Ok(()) };
+    let Some((fresh, recorder)) = bootstrapped_symbol(evaluator, x)? else { return Ok(()) };
     Weights::encode(&recorder, rows, inner, values, &fresh)?.multiply(&recorder, &fresh).map(|_| ())
 }
 
 /// A symbol of `x` after the bootstrap that precedes a product, and its recorder; `None` if there is no
 /// bootstrap.
-fn refreshed_symbol(
+fn bootstrapped_symbol(
     evaluator: &Evaluator,
     x: &Ciphertext,
 ) -> Result<Option<(Ciphertext, Evaluator)>, CkksError> {
@@ -415,8 +415,9 @@ fn refreshed_symbol(
     let recorder = evaluator.recording_alike();
     let symbol =
         Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
-    let fresh =
-        recorder.refreshed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?.into_owned();
+    let fresh = recorder
+        .with_levels_needed(&recorder.take_symbol(symbol, None)?, LevelsNeeded::Depth(1))?
+        .into_owned();
     let rises = fresh.level() != x.level() && evaluator.holds_all(&recorder.needs())?;
     Ok(rises.then(|| (fresh, recorder.without_bootstrapping())))
 }
@@ -428,18 +429,18 @@ pub(crate) fn explain_inside_bootstrap(
     x: &Ciphertext,
 ) -> Result<Option<String>, CkksError> {
     evaluator
-        .refresher()
-        .map_or(Ok(None), |refresher| refresher.explained(&evaluator.without_bootstrapping(), x, weights))
+        .automatic()
+        .map_or(Ok(None), |automatic| automatic.explained(&evaluator.without_bootstrapping(), x, weights))
 }
 
 /// How a product that is not inside a bootstrap is computed: with the array, or with the bootstrapped
 /// array if no level is free.
-pub fn explain_refreshed_matrix(
+pub fn explain_bootstrapped_matrix(
     evaluator: &Evaluator,
     Matrix { rows, columns: inner, values }: Matrix<'_>,
     x: &Ciphertext,
 ) -> Result<String, CkksError> {
-    let Some((fresh, recorder)) = refreshed_symbol(evaluator, x)? else {
+    let Some((fresh, recorder)) = bootstrapped_symbol(evaluator, x)? else {
         return Weights::encode(evaluator, rows, inner, values, x)?.explain(evaluator, x);
     };
     let (from, to, time) = (x.level(), fresh.level(), recorder.recorded().cost().nanoseconds / 1e6);

@@ -146,7 +146,7 @@ impl EncryptedArray {
         let all = Matrix::new(shape.0, shape.1, &values);
         let evaluator = &self.evaluator;
         let explained = if self.made.fresh.get().is_some() {
-            matrix::explain_refreshed_matrix(
+            matrix::explain_bootstrapped_matrix(
                 &evaluator.without_bootstrapping(),
                 all,
                 &*self.factor_by(evaluator)?,
@@ -160,7 +160,7 @@ impl EncryptedArray {
             } else {
                 None
             };
-            inside.map_or_else(|| matrix::explain_refreshed_matrix(evaluator, all, &settled), Ok)
+            inside.map_or_else(|| matrix::explain_bootstrapped_matrix(evaluator, all, &settled), Ok)
         };
         explained.map_err(|error| placed(error, 0, shape))
     }

@@ -289,7 +289,7 @@ impl EncryptedArray {
             Some(new) => own.made.fresh.get_or_init(|| Arc::new(new)).clone(),
             None => data.clone(),
         };
-        let (new_left, new_right) = evaluator.refreshed_factors(&left, &right)?;
+        let (new_left, new_right) = evaluator.factors_with_levels(&left, &right)?;
         let (new_left, new_right) = (if_new(new_left), if_new(new_right));
         let (left, right) = (kept(self, &left, new_left), kept(other, &right, new_right));
         left.check_room_for_another(operation)?;

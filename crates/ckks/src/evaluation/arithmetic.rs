@@ -115,7 +115,7 @@ impl Evaluator {
         let estimate = join(left.estimate.clone(), right.estimate.clone());
         x.params.check_bound(estimate.magnitude, left.scale, left.level)?;
         let result = combined(left, &right, combine, in_place)?;
-        self.spend_pass(&result)?;
+        self.record_pass(&result)?;
         Ok(entrywise(result.estimated(|_| estimate), (x, y), padding))
     }
 
@@ -145,7 +145,7 @@ impl Evaluator {
         }
         let estimate = join(x.estimate.clone(), y.estimate.clone());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
-        self.spend_pass(x)?;
+        self.record_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
         x.estimate = estimate;
         x.layout.complex |= y.is_complex();
@@ -180,7 +180,7 @@ impl Evaluator {
         self.check(x)?;
         let mut x = x.clone().estimated(|own| own.scale(-1.0));
         x.bundles.iter_mut().for_each(Bundle::negate_assign);
-        self.spend_pass(&x)?;
+        self.record_pass(&x)?;
         Ok(x)
     }
 
@@ -206,7 +206,7 @@ impl Evaluator {
         values: impl Into<ValuesRef<'v>>,
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
-        self.spend_encoding(x, x.layout.polynomials())?;
+        self.record_encoding(x, x.layout.polynomials())?;
         self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
     }
 
@@ -232,7 +232,7 @@ impl Evaluator {
                 message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
             }
         }
-        self.spend_pass(&sum)?;
+        self.record_pass(&sum)?;
         Ok(sum)
     }
 
@@ -317,9 +317,9 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, ELEMENT_WISE)?;
-        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
+        let x = &*self.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let scale = self.factor_scale_for(x, ELEMENT_WISE)?;
-        self.spend_encoding(x, x.layout.polynomials())?;
+        self.record_encoding(x, x.layout.polynomials())?;
         let operand = encoded(x, scale)?;
         // A slot is the sum of all rounded coefficients.
         check_factor(operand.largest(), scale, encoding_errors(x.params.degree(), 1.0).0)?;
@@ -353,7 +353,7 @@ impl Evaluator {
             .collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
         product.layout.complex |= plaintext.is_complex();
-        self.spend(&product, || {
+        self.record(&product, || {
             Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
         })?;
         Ok(product.padded(Padding::Zero))
@@ -369,7 +369,7 @@ impl Evaluator {
         if !factor.is_finite() {
             return Err(CkksError::NotFinite { index: 0, value: factor, shape: None });
         }
-        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
+        let x = &*self.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let factor_scale = self.factor_scale_for(x, "a product with a real number")?;
         let scale = self.product_scale(x, factor_scale)?;
         check_product_headroom(&x.params, factor.abs(), scale, x.level)?;
@@ -405,7 +405,7 @@ impl Evaluator {
         x.params.check_bound(product.estimate.magnitude, scale, x.level)?;
         product.scale = scale;
         product.bundles.iter_mut().for_each(|bundle| bundle.mul_integer_assign(integer));
-        self.spend_pass(&product)?;
+        self.record_pass(&product)?;
         Ok(product)
     }
 }

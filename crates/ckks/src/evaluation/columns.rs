@@ -65,7 +65,7 @@ impl Evaluator {
         let powers: Vec<usize> =
             sources.iter().map(|source| source.power).filter(|&power| power > 0).collect();
         let monomials = Monomials::new(x, &powers);
-        self.spend_once(x, || {
+        self.record_once(x, || {
             let products = powers.len() * after.lines() * x.polys_per_bundle();
             let mut cost = x.params.rows_cost(products * x.params.chain().basis(x.level).len());
             cost += x.params.transforms_cost(x.level, x.params.degree()).times(monomials.0.len() as f64);

@@ -130,7 +130,7 @@ impl Evaluator {
             parts.push((x, re, im));
         }
         let any_imaginary = parts.iter().any(|&(.., im)| im != 0);
-        self.spend(first, || {
+        self.record(first, || {
             let rows = first.polys_per_bundle() * params.chain().basis(level).len();
             let mut cost = params.passes_cost(passes * rows);
             cost += params.rows_cost(usize::from(any_imaginary) * rows);
@@ -221,7 +221,7 @@ impl Evaluator {
         let keys =
             self.keys_of(KeyQuery::new(SUM_OF_PRODUCTS, Operation::Multiply, first).under(params).at(level))?;
         let doubled = products.iter().filter(|product| product.twice).count();
-        self.spend(first, || {
+        self.record(first, || {
             let mut cost = params.tensor_cost(level).times(products.len() as f64);
             cost +=
                 params.passes_cost(doubled * first.polys_per_bundle() * params.chain().basis(level).len());

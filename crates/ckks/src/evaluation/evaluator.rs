@@ -41,7 +41,7 @@ pub struct Evaluator {
     /// The receiver of progress reports, which can cancel operations.
     progress: Progress,
     /// Bootstraps operands that lack the levels of an operation, if set.
-    refresh: Option<Arc<dyn Refreshing>>,
+    automatic: Option<Arc<dyn AutomaticBootstraps>>,
 }
 
 /// The levels that an operation needs.
@@ -55,9 +55,9 @@ pub(crate) enum LevelsNeeded {
 
 /// Automatic bootstrapping of arrays that lack levels. The functions receive the evaluator with automatic
 /// bootstrapping switched off.
-pub(crate) trait Refreshing: std::fmt::Debug + Send + Sync {
+pub(crate) trait AutomaticBootstraps: std::fmt::Debug + Send + Sync {
     /// The same numbers at a higher level; `None` if the array has the levels or cannot be bootstrapped.
-    fn refreshed(
+    fn bootstrapped(
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
@@ -170,7 +170,7 @@ impl<'q> KeyQuery<'q> {
 
 impl Evaluator {
     fn of(params: Params, keys: Keys) -> Self {
-        Self { params, keys, progress: Progress::none(), refresh: None }
+        Self { params, keys, progress: Progress::none(), automatic: None }
     }
 
     /// An evaluator without keys, for operations that need none. Products of ciphertexts and rotations need
@@ -255,7 +255,7 @@ impl Evaluator {
 
     /// A recording evaluator that bootstraps automatically in the same cases as this one.
     pub(crate) fn recording_alike(&self) -> Self {
-        Self { refresh: self.refresh.clone(), ..Self::recording(&self.params) }
+        Self { automatic: self.automatic.clone(), ..Self::recording(&self.params) }
     }
 
     /// Whether the evaluator has all these keys, or records and so needs no keys.
@@ -401,26 +401,26 @@ impl Evaluator {
         })
     }
 
-    /// The same evaluator with automatic bootstrapping by `refresh`.
-    pub(crate) fn refreshing(self, refresh: impl Refreshing + 'static) -> Self {
-        Self { refresh: Some(Arc::new(refresh)), ..self }
+    /// The same evaluator with automatic bootstrapping by `automatic`.
+    pub(crate) fn bootstrapping_with(self, automatic: impl AutomaticBootstraps + 'static) -> Self {
+        Self { automatic: Some(Arc::new(automatic)), ..self }
     }
 
     /// The automatic bootstrapping of this evaluator, if it is set.
-    pub(crate) fn refresher(&self) -> Option<&dyn Refreshing> {
-        self.refresh.as_deref()
+    pub(crate) fn automatic(&self) -> Option<&dyn AutomaticBootstraps> {
+        self.automatic.as_deref()
     }
 
     /// Whether this evaluator bootstraps automatically.
     #[must_use]
     pub fn bootstraps(&self) -> bool {
-        self.refresh.is_some()
+        self.automatic.is_some()
     }
 
     /// The same evaluator without automatic bootstrapping.
     #[must_use]
     pub fn without_bootstrapping(&self) -> Self {
-        Self { refresh: None, ..self.clone() }
+        Self { automatic: None, ..self.clone() }
     }
 
     /// `x` at a level from which an operation that takes `levels` levels can start. An array at the levels of
@@ -433,22 +433,22 @@ impl Evaluator {
         levels: usize,
     ) -> Result<Cow<'x, Ciphertext>, CkksError> {
         self.check(x)?;
-        self.refreshed(x, LevelsNeeded::Depth(levels))
+        self.with_levels_needed(x, LevelsNeeded::Depth(levels))
     }
 
     /// `x`, or the same numbers bootstrapped if the levels do not suffice, or lowered to the highest level of
     /// the application if a product would be at the levels of the bootstrap, whose steps do not keep the
     /// scale of products. Plans do not call this: their levels are fixed.
-    pub(crate) fn refreshed<'x>(
+    pub(crate) fn with_levels_needed<'x>(
         &self,
         x: &'x Ciphertext,
         headroom: LevelsNeeded,
     ) -> Result<Cow<'x, Ciphertext>, CkksError> {
-        self.refreshed_for(x, || headroom)
+        self.with_levels_needed_by(x, || headroom)
     }
 
-    /// [`Evaluator::refreshed`] that computes the needed levels only if it uses them.
-    pub(crate) fn refreshed_for<'x>(
+    /// [`Evaluator::with_levels_needed`] that computes the needed levels only if it uses them.
+    pub(crate) fn with_levels_needed_by<'x>(
         &self,
         x: &'x Ciphertext,
         headroom: impl FnOnce() -> LevelsNeeded,
@@ -460,23 +460,23 @@ impl Evaluator {
                 Ok(Cow::Borrowed(x))
             };
         }
-        let Some(refresh) = &self.refresh else { return Ok(Cow::Borrowed(x)) };
-        Ok(refresh
-            .refreshed(&self.without_bootstrapping(), x, headroom())?
+        let Some(automatic) = &self.automatic else { return Ok(Cow::Borrowed(x)) };
+        Ok(automatic
+            .bootstrapped(&self.without_bootstrapping(), x, headroom())?
             .map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
-    /// [`Evaluator::refreshed`] for the factors of a product; an array times itself is bootstrapped once.
-    pub(crate) fn refreshed_factors<'x>(
+    /// [`Evaluator::with_levels_needed`] for the factors of a product; an array times itself is bootstrapped once.
+    pub(crate) fn factors_with_levels<'x>(
         &self,
         x: &'x Ciphertext,
         y: &'x Ciphertext,
     ) -> Result<(Cow<'x, Ciphertext>, Cow<'x, Ciphertext>), CkksError> {
         if x.level > y.level {
-            let (y, x) = self.refreshed_factors(y, x)?;
+            let (y, x) = self.factors_with_levels(y, x)?;
             return Ok((x, y));
         }
-        let fresh = self.refreshed(x, LevelsNeeded::Depth(1))?;
+        let fresh = self.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         if std::ptr::eq(x, y) {
             return Ok((fresh.clone(), fresh));
         }
@@ -485,7 +485,7 @@ impl Evaluator {
         let other = if matches!(fresh, Cow::Borrowed(_)) && y.level <= y.params.fresh_level() {
             Cow::Borrowed(y)
         } else {
-            self.refreshed(y, LevelsNeeded::Depth(1))?
+            self.with_levels_needed(y, LevelsNeeded::Depth(1))?
         };
         Ok((fresh, other))
     }
@@ -504,17 +504,17 @@ impl Evaluator {
     }
 
     /// Records the cost of an operation on each bundle of a symbol.
-    pub(crate) fn spend(
+    pub(crate) fn record(
         &self,
         x: &Ciphertext,
         cost: impl FnOnce() -> Result<Cost, CkksError>,
     ) -> Result<(), CkksError> {
-        self.spend_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
+        self.record_once(x, || Ok(cost()?.times(x.layout.bundles() as f64)))
     }
 
     /// Records the cost of an operation on a whole symbol. Every operation calls this once, so this function
     /// also reports that the operation is at work.
-    pub(crate) fn spend_once(
+    pub(crate) fn record_once(
         &self,
         x: &Ciphertext,
         cost: impl FnOnce() -> Result<Cost, CkksError>,
@@ -524,21 +524,21 @@ impl Evaluator {
             && x.is_symbol()
         {
             let cost = cost()?;
-            recording.lock().unwrap_or_else(PoisonError::into_inner).spend(cost);
+            recording.lock().unwrap_or_else(PoisonError::into_inner).add_cost(cost);
         }
         Ok(())
     }
 
-    /// [`Evaluator::spend`] for one pass over every polynomial: a sum, or a product with an integer.
-    pub(crate) fn spend_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        self.spend(x, || {
+    /// [`Evaluator::record`] for one pass over every polynomial: a sum, or a product with an integer.
+    pub(crate) fn record_pass(&self, x: &Ciphertext) -> Result<(), CkksError> {
+        self.record(x, || {
             Ok(x.params.passes_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
         })
     }
 
     /// Records the cost of encoding `polynomials` polynomials as operands for `x`.
-    pub(crate) fn spend_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
-        self.spend(x, || {
+    pub(crate) fn record_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
+        self.record(x, || {
             Ok(x.params
                 .transforms_cost(x.level, x.params.degree())
                 .times(polynomials as f64 / x.layout.bundles() as f64))

@@ -194,7 +194,7 @@ impl Evaluator {
             .map(|&from| params.chain().rescale_division(from))
             .collect::<Result<Vec<_>, _>>()?;
         for &from in &levels {
-            self.spend(x, || Ok(params.rescale_cost(from, x.polys_per_bundle())))?;
+            self.record(x, || Ok(params.rescale_cost(from, x.polys_per_bundle())))?;
         }
         let upper = params.chain().basis(change.above);
         let mut lowered = x.try_map(level, scale, |bundle| {
@@ -285,7 +285,7 @@ impl Evaluator {
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         x.params.check_bound(x.estimate.magnitude, scale, level)?;
         let division = x.params.chain().rescale_division(x.level)?;
-        self.spend(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
+        self.record(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
         let error = rescaled.slot_error(rescaled.params.noise_model().rounding());
         Ok(rescaled.estimated(|own| own.with_error(error)))

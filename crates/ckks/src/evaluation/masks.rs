@@ -172,7 +172,7 @@ impl Evaluator {
             });
             let shared = held_in(index) as f64 / x.layout.bundles() as f64;
             let key_level = self.key_level(&x.params, out(index), x.level);
-            self.spend(x, || {
+            self.record(x, || {
                 Ok(x.params
                     .key_definition(name)?
                     .serving(key_level)

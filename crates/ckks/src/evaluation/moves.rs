@@ -135,7 +135,7 @@ impl Evaluator {
         // A dry run has no bundles and no keys.
         let Some(keys) = keys.filter(|_| !x.is_symbol()) else {
             let moved = x.moved_as(&target, layout, Vec::new());
-            self.spend(&moved, || {
+            self.record(&moved, || {
                 let odd: usize = members.iter().map(|members| odd_nodes(members)).sum();
                 let rows = odd * moved.polys_per_bundle() * target.chain().basis(x.level).len();
                 let mut cost = target.rows_cost(rows);
@@ -253,7 +253,7 @@ impl Evaluator {
         let (before, after) = (x.layout, x.layout.split_degree(gap)?);
         let ring = target.chain().ring();
         if before.encoding == Encoding::Coefficients {
-            self.spend(x, || {
+            self.record(x, || {
                 let mut cost =
                     x.params.transforms_cost(x.level, from.degree).times(x.polys_per_bundle() as f64);
                 let (polys, per_bundle) =

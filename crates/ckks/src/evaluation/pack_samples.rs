@@ -188,7 +188,7 @@ impl Evaluator {
         };
         let Some(found) = found.filter(|_| !x.is_symbol()) else {
             let moved = packed(Vec::new());
-            self.spend(&moved, || {
+            self.record(&moved, || {
                 // Samples are read and written once. The results of the first step are fewer words, but are
                 // moved word by word.
                 let rows = (gap * x.params.shape().dimension()).div_ceil(target.degree());

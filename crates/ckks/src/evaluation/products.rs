@@ -64,7 +64,7 @@ impl Evaluator {
     /// several bodies under one mask; shape, encoding, layout, level, scale and secret errors.
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
-        let (x, y) = &self.refreshed_factors(x, y)?;
+        let (x, y) = &self.factors_with_levels(x, y)?;
         let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
@@ -72,7 +72,7 @@ impl Evaluator {
         let products =
             |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
+        self.record(&x, || Ok(x.params.tensor_cost(x.level)))?;
         self.switched(
             &x.params,
             self.finish_product(&x, &y, bundles, x.level, scale),
@@ -85,7 +85,7 @@ impl Evaluator {
     /// `x * y`, relinearised and rescaled by one division, which is faster and less noisy than two.
     pub fn multiply_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check_factors(x, y)?;
-        let (x, y) = &self.refreshed_factors(x, y)?;
+        let (x, y) = &self.factors_with_levels(x, y)?;
         let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
@@ -95,7 +95,7 @@ impl Evaluator {
         let products =
             |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
-        self.spend(&x, || Ok(x.params.tensor_cost(x.level)))?;
+        self.record(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);
         self.switched(&x.params, product, Operation::Multiply, x.level, x.params.step_product(x.level))
     }
@@ -127,7 +127,7 @@ impl Evaluator {
         let first = if order == Order::Natural { 1 } else { capacity / factors };
         let rotated = |x: &Ciphertext, step: usize| self.rotate_slots(x, &[(step * copies) as i64]);
         for step in doublings(first, first * factors).rev() {
-            product = self.refreshed(&product, LevelsNeeded::Depth(1))?.into_owned();
+            product = self.with_levels_needed(&product, LevelsNeeded::Depth(1))?.into_owned();
             product = rotated(&product, step)?
                 .iter()
                 .try_fold(product, |product, rotated| self.multiply_rescale(&product, rotated))?;

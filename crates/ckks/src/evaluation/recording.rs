@@ -98,12 +98,12 @@ impl Recording {
         for key in route.keys() {
             *self.uses.entry((key, level)).or_default() += bundles * self.repeats.0;
         }
-        self.spend(cost);
+        self.add_cost(cost);
         Ok(())
     }
 
     /// Adds `cost` to the open stage.
-    pub(crate) fn spend(&mut self, cost: Cost) {
+    pub(crate) fn add_cost(&mut self, cost: Cost) {
         let cost = cost.times(self.repeats.0 as f64);
         let name = if self.open.is_empty() { NO_STAGE.to_owned() } else { self.open.join("/") };
         match self.stages.iter_mut().find(|stage| stage.name == name) {

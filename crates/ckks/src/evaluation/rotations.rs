@@ -125,7 +125,7 @@ impl Evaluator {
         for &steps in moving.iter().skip(1) {
             let key_level = Operation::rotation(x.secret, steps)
                 .map_or(x.level, |operation| self.key_level(&x.params, operation, x.level));
-            self.spend(x, || {
+            self.record(x, || {
                 Ok(x.params
                     .key_definition(name(steps))?
                     .serving(key_level)
@@ -176,7 +176,7 @@ impl Evaluator {
                     .iter_mut()
                     .zip(&turned.bundles)
                     .try_for_each(|(sum, turned)| sum.add_assign(turned))?;
-                self.spend_pass(&x)?;
+                self.record_pass(&x)?;
                 x.estimate = x.estimate.clone().beside(turned.estimate.clone());
             }
             Ok(x)
@@ -210,7 +210,7 @@ impl Evaluator {
                 return Ok(None);
             };
             operations.iter().try_for_each(|&operation| find(operation).map(drop))?;
-            self.spend(x, || Ok(cost))?;
+            self.record(x, || Ok(cost))?;
             x.bundles.clone()
         } else {
             let found = operations.iter().map(|&operation| find(operation)).collect::<Result<Vec<_>, _>>()?;
@@ -248,7 +248,7 @@ impl Evaluator {
             None
         };
         for &steps in steps {
-            self.spend_pass(&sum)?;
+            self.record_pass(&sum)?;
             let turned = sum.estimate.clone().rotated(steps, sum.layout.period());
             let turned = if let Some(error) = error { turned.with_error(error) } else { turned };
             sum.estimate = sum.estimate.clone().beside(turned);

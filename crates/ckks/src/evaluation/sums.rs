@@ -63,7 +63,7 @@ impl Evaluator {
         check_slots(x, TOTAL)?;
         check_chunks(x)?;
         // Sums may exceed the range of a bootstrap, so the array is bootstrapped before the sum.
-        let x = &*self.refreshed(x, LevelsNeeded::Depth(1))?;
+        let x = &*self.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let layout = x.layout;
         if layout.lanes == 1 {
             let reason = "rows do not share polynomials: add them up with total".to_owned();
@@ -224,7 +224,7 @@ impl Evaluator {
             .chunks_exact(chunks)
             .filter_map(|line| add_line(line).transpose())
             .collect::<Result<_, _>>()?;
-        self.spend_once(x, || {
+        self.record_once(x, || {
             let products = layout.lines() * chunks * x.polys_per_bundle();
             let mut cost = x.params.rows_cost(products * x.params.chain().basis(x.level).len());
             cost += x.params.transforms_cost(x.level, x.params.degree()).times(chunks as f64);
@@ -270,7 +270,7 @@ impl Evaluator {
         for line in lines {
             bundles.iter_mut().zip(line).try_for_each(|(sum, bundle)| sum.add_assign(bundle))?;
         }
-        self.spend_once(x, || {
+        self.record_once(x, || {
             let polys = width * x.polys_per_bundle() * x.params.chain().basis(x.level).len();
             Ok(x.params.passes_cost(polys).times((x.layout.row_groups() - 1) as f64))
         })?;
@@ -310,7 +310,7 @@ impl Evaluator {
         // Each row is now a single chunk.
         let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
         let mut sum = x.with_layout(one, bundles).estimated(Estimate::without_numbers);
-        self.spend(&sum, || {
+        self.record(&sum, || {
             Ok(sum
                 .params
                 .passes_cost(sum.polys_per_bundle() * sum.params.chain().basis(sum.level).len())

@@ -116,7 +116,7 @@ impl Budget {
     }
 
     /// Counts one shared result.
-    pub(super) fn spend(&self, id: KeyId) -> Result<(), CkksError> {
+    pub(super) fn record(&self, id: KeyId) -> Result<(), CkksError> {
         let mut state = self.state();
         state.shares = match &state.place {
             Place::Memory => state.shares.spent()?,

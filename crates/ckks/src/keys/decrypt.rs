@@ -125,7 +125,7 @@ impl SecretKey {
         self.randomness.draw(|rng| {
             // The query is counted before anything is decrypted, so a query that fails later, or whose result
             // is lost, is spent.
-            self.budget.iter().try_for_each(|budget| budget.spend(self.id))?;
+            self.budget.iter().try_for_each(|budget| budget.record(self.id))?;
             key.decrypt_with(ciphertext, Some(&mut Flooding { rng, bits: flood_bits }))
         })
     }

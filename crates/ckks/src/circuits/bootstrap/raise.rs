@@ -157,7 +157,7 @@ impl RaisedTransform {
             .at(self.level)
             .without_cost();
         let found = evaluator.keys_of(query)?;
-        evaluator.spend(x, || self.cost(x))?;
+        evaluator.record(x, || self.cost(x))?;
         let raised = x.try_map(self.level, scale, |bundle| self.bundle(bundle, found.as_ref()))?;
         let secret =
             if self.map.bodies == 1 { SecretName::Main } else { SecretName::Bodies(self.map.bodies) };

@@ -76,7 +76,7 @@ impl BootstrapPlan {
             RaiseMethod::Plain { lift, guard } => (lift, *guard),
         };
         let terms = x.params.slot_count() / self.transform_slots;
-        evaluator.spend(x, || Ok(self.raise_cost(x.polys_per_bundle())))?;
+        evaluator.record(x, || Ok(self.raise_cost(x.polys_per_bundle())))?;
         let raised = x.try_map(self.raise.level, scale / terms as f64, |bundle| {
             let mut raised = bundle.raise(lift)?;
             raised.mul_integer_assign(guard);

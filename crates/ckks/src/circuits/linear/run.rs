@@ -45,7 +45,7 @@ impl LinearTransform {
     /// Those of [`LinearTransform::plan`], [`LinearTransformPlan::run`], and for rows that share polynomials
     /// [`LinearTransform::in_lanes`].
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let x = &*evaluator.refreshed(x, LevelsNeeded::Depth(1))?;
+        let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
             return self.plan_with(x.params(), x.level(), options)?.run(evaluator, x);
@@ -107,8 +107,10 @@ impl LinearTransformPlan {
             );
             return Err(CkksError::Shape { operation: LINEAR, left: x.shape.clone(), right: vec![], remedy });
         }
-        let mapped =
-            self.map_slots(evaluator, &*evaluator.refreshed(x, LevelsNeeded::Level(self.input_level()))?)?;
+        let mapped = self.map_slots(
+            evaluator,
+            &*evaluator.with_levels_needed(x, LevelsNeeded::Level(self.input_level()))?,
+        )?;
         let shape = mapped_shape(x, transform);
         let mut layout = mapped.layout;
         layout.columns = transform.rows();
@@ -224,7 +226,7 @@ impl LinearTransformPlan {
             find(iteration.baby, before - first)?,
             find(iteration.giant, after)?,
         ];
-        evaluator.spend(x, || Ok(self.products_cost(x, self.params.chain().basis(self.level).len())))?;
+        evaluator.record(x, || Ok(self.products_cost(x, self.params.chain().basis(self.level).len())))?;
         Ok(match found {
             [Some(first), Some(baby), Some(giant)] if !x.is_symbol() => Some([first, baby, giant]),
             _ => None,
@@ -255,7 +257,7 @@ impl LinearTransformPlan {
         let babies = self.babies.iter().map(|&steps| find(steps)).collect::<Result<Vec<_>, _>>()?;
         let giants = self.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
         if x.is_symbol() {
-            evaluator.spend(x, || self.cost(evaluator, x))?;
+            evaluator.record(x, || self.cost(evaluator, x))?;
             return Ok(None);
         }
         let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) =

@@ -26,7 +26,7 @@ impl Polynomial {
     /// Range: numbers in the polynomial's domain. An array whose bound exceeds the domain is refused; without
     /// a bound, numbers outside of it give large values, which may wrap around unnoticed.
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let x = &*evaluator.refreshed_for(x, || {
+        let x = &*evaluator.with_levels_needed_by(x, || {
             // The number of levels does not depend on the level of the input.
             self.plan(&x.params, x.params.fresh_level())
                 .map_or(LevelsNeeded::Depth(0), |plan| LevelsNeeded::Depth(plan.depth()))
@@ -53,7 +53,7 @@ impl PolynomialPlan {
         x.params.check_same(self.params(), "the plan")?;
         check_slots(x, POLYNOMIAL)?;
         x.check_main(POLYNOMIAL)?;
-        let x = &*evaluator.refreshed(x, LevelsNeeded::Level(self.input_level()))?;
+        let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Level(self.input_level()))?;
         if x.level < self.input_level() {
             return Err(CkksError::LevelTooLow {
                 operation: "this plan",
@@ -224,7 +224,7 @@ impl Run<'_> {
         // with free lanes.
         let partial = !layout.rows.is_multiple_of(layout.lanes);
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
-        self.evaluator.spend_encoding(&value, plaintexts)?;
+        self.evaluator.record_encoding(&value, plaintexts)?;
         // The plaintext's coefficients are rounded to integers.
         let (typical, worst) = value.encoding_errors();
         let mut value = value.estimated(|own| own.with_errors(typical, worst));

@@ -227,7 +227,7 @@ impl PreparedMatrix {
             Ok(product)
         };
         if x.is_symbol() {
-            evaluator.spend_once(x, || Ok(plan.product_cost()))?;
+            evaluator.record_once(x, || Ok(plan.product_cost()))?;
             return estimated(finish(Vec::new()));
         }
         let switcher = x.params().switcher()?;
