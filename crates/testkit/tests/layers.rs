@@ -48,6 +48,7 @@ const CRATES: [Layers; 6] = [
         order: &[
             "shape",
             "sampling",
+            "noise",
             "rounding",
             "error",
             "ring",
@@ -76,7 +77,6 @@ const CRATES: [Layers; 6] = [
             "format_switch",
             "packing",
             "temporary_rank",
-            "noise",
             "row_products",
             "outer_products",
             "transposition",

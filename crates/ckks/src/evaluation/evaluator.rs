@@ -466,7 +466,8 @@ impl Evaluator {
             .map_or(Cow::Borrowed(x), Cow::Owned))
     }
 
-    /// [`Evaluator::with_levels_needed`] for the factors of a product; an array times itself is bootstrapped once.
+    /// [`Evaluator::with_levels_needed`] for the factors of a product; an array times itself is bootstrapped
+    /// once.
     pub(crate) fn factors_with_levels<'x>(
         &self,
         x: &'x Ciphertext,

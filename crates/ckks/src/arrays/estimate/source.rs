@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::names::{StoredName, mixed_name, stored_name};
 use super::spread::{Factors, Function};
-use super::{EVERYWHERE, product, share};
+use super::{EVERYWHERE, product};
 use crate::arrays::layout::{Encoding, Layout};
 
 /// The tails of the distribution of an error.
@@ -284,4 +284,15 @@ impl Source {
             ..x
         }
     }
+}
+
+/// The ratio of a number's error to a slot's error, for errors that repeat with a period.
+pub(super) fn share(period: f64, layout: &Layout) -> f64 {
+    if layout.encoding == Encoding::Coefficients {
+        return 1.0;
+    }
+    let slots = layout.degree as f64 / 2.0;
+    // A real number has only the real part of a complex error.
+    let part = if layout.complex { 1.0 } else { 0.5 };
+    (part * (period.max(layout.period() as f64) / slots).min(1.0)).sqrt()
 }

@@ -1,6 +1,7 @@
 //! Tests of how errors add up, on estimates without arrays.
 
 use super::*;
+use crate::arrays::layout::{Encoding, Layout};
 
 /// Arrays joined along an axis, each number in one slot.
 fn joined_by(parts: &[Estimate], along: Along) -> Estimate {

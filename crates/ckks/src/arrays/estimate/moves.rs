@@ -1,0 +1,237 @@
+//! Estimates of arrays whose numbers or polynomials move.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::names::mixed_name;
+use super::source::{Source, Tails, share};
+use super::{Along, EVERYWHERE, Estimate, LEFT_FACTOR, TRANSPOSED};
+use crate::arrays::layout::Layout;
+
+impl Estimate {
+    /// The errors in `slots` slots, with each number in `copies` neighbouring slots. Sums by rotations of
+    /// numbers whose slots repeat are equal in all slots, but their errors are not: only the means of the
+    /// errors over the repetitions are equal.
+    pub(crate) fn in_slots(self, slots: usize, copies: usize) -> Self {
+        self.map_sources(|source| match source.period < slots as f64 {
+            false if copies == 1 => Source { period: EVERYWHERE, ..source },
+            false => Source { equal: [source.equal[0], false], ..source },
+            true => source,
+        })
+    }
+
+    /// The numbers as the only sum of `count` numbers in each row, in slots with period `period`.
+    pub(crate) fn summed_over(self, count: usize, period: usize) -> Self {
+        self.forgotten().map_sources(|source| {
+            let most = |own: [f64; 2]| [own[0], own[1].max(count as f64)];
+            Source {
+                alike: most(source.alike),
+                together: most(source.together),
+                cleared: false,
+                ..source.repeating(period as f64)
+            }
+        })
+    }
+
+    /// The same numbers with rows and columns exchanged.
+    pub(crate) fn transposed(self) -> Self {
+        let swap = |source: Source| Source {
+            alike: [source.alike[1], source.alike[0]],
+            together: [source.together[1], source.together[0]],
+            mixed: [source.mixed[1], source.mixed[0]],
+            equal: [source.equal[1], source.equal[0]],
+            // The numbers of a column are in one polynomial.
+            tails: source.tails.summed(),
+            ..source
+        };
+        let swapped = self.map_sources(swap).elsewhere(None, TRANSPOSED);
+        Self { together: [swapped.together[1], swapped.together[0]], ..swapped }
+    }
+
+    /// The same numbers at other places along an axis (both, if `None`), where they are combined with other
+    /// numbers. Sources that are equal in all places keep their names, because moving them changes nothing.
+    pub(super) fn elsewhere(mut self, along: Option<Along>, salt: u64) -> Self {
+        (self.spread, self.sums) = (self.spread.map(|spread| spread.elsewhere(salt)), Vec::new());
+        let same = |source: &Source| {
+            source.period >= EVERYWHERE
+                && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize])
+        };
+        self.without_cancelling(along)
+            .map_sources(|source| if same(&source) { source } else { source.derived(salt) })
+            .named(salt)
+    }
+
+    /// The numbers of the left factor of a matrix product: they are multiplied with the right factor's
+    /// numbers at other places, and the products along columns are added.
+    pub(crate) fn into_left_factor(self) -> Self {
+        self.elsewhere(None, LEFT_FACTOR)
+    }
+
+    /// Marks errors of different numbers as possibly dependent.
+    pub(crate) fn mixed(self) -> Self {
+        self.map_sources(|source| Source { mixed: [true; 2], ..source })
+    }
+
+    /// Marks the errors in places without a number as multiplied by zero.
+    pub(crate) fn cleared(self) -> Self {
+        self.map_sources(|source| Source { cleared: true, ..source })
+    }
+
+    /// Slots that repeated with a longer period now repeat with `period`, filled with copies.
+    pub(crate) fn copied(self, period: usize) -> Self {
+        self.map_sources(|source| source.repeating(period as f64))
+    }
+
+    /// The complex conjugates of the numbers.
+    pub(crate) fn conjugated(self) -> Self {
+        self.forgotten().map_sources(Source::unsigned).named(5)
+    }
+
+    /// The numbers of each row, rotated by the public number `steps`; places repeat with the period `period`,
+    /// a power of two. The names of rotations add, as the rotations do.
+    pub(crate) fn rotated(self, steps: i64, period: usize) -> Self {
+        let turn = steps.cast_unsigned().wrapping_mul((u64::MAX / period as u64).wrapping_add(1));
+        let mut rotated = self.forgotten().without_root().map_sources(|source| {
+            // Errors that are equal in all places stay the same.
+            let source = Source { cleared: false, ..source };
+            let columns = Along::Columns as usize;
+            if source.equal[columns] && source.period >= EVERYWHERE {
+                return source;
+            }
+            // If the errors of different numbers depend on each other, the rotated errors depend on the
+            // original ones.
+            let entangled = source.entangled || source.mixed[columns];
+            let mixed = Source { mixed: [source.mixed[0], true], entangled, centred: [false; 2], ..source };
+            // Errors that may be equal in several places become another source with the same origin.
+            if source.alike[columns] > 1.0 { mixed.derived(turn) } else { mixed.rotated(turn) }
+        });
+        rotated.centred = [false; 2];
+        rotated.name = rotated.name.wrapping_add(turn);
+        rotated.masks = rotated.masks.map(|masks| masks.wrapping_add(turn));
+        rotated
+    }
+
+    /// The selected rows, each of which occurs at most `times` times.
+    pub(crate) fn selected(self, rows: &[usize], times: usize) -> Self {
+        let salt = rows.iter().fold(17, |salt, &row| mixed_name(salt, row as u64));
+        self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times).named(salt)
+    }
+
+    /// The selected columns, moved to the first places of a row.
+    pub(crate) fn selected_columns(self, columns: &Range<usize>) -> Self {
+        self.elsewhere(
+            Some(Along::Columns),
+            mixed_name(mixed_name(19, columns.start as u64), columns.end as u64),
+        )
+    }
+
+    /// Each row, or each number of a row, repeated `count` times.
+    pub(crate) fn repeated(self, along: Along, count: usize) -> Self {
+        let mut numbers = self.together;
+        numbers[along as usize] *= count as f64;
+        let sums = self.sums.clone();
+        Self { together: numbers, sums, ..self.forgotten() }.map_sources(|source| {
+            let (mut alike, mut together) = (source.alike, source.together);
+            alike[along as usize] *= count as f64;
+            together[along as usize] *= count as f64;
+            Source { alike, together, cleared: false, ..source }
+        })
+    }
+
+    /// The only number of each row, which fills its polynomial, repeated as all numbers of `chunks`
+    /// polynomials. An error with a period is equal in as many numbers as the period has slots.
+    pub(crate) fn with_number_repeated(self, chunks: usize) -> Self {
+        let everywhere = self.map_sources(|source| {
+            let most = |own: [f64; 2]| [own[0], own[1].max(source.period)];
+            Source { alike: most(source.alike), together: most(source.together), ..source }
+        });
+        let together = [everywhere.together[0], EVERYWHERE];
+        Self { together, ..everywhere.repeated(Along::Columns, chunks) }
+    }
+
+    /// The only row repeated `rows` times. Polynomials are copied with their errors; slots of different lanes
+    /// have different errors, except errors that are equal in all slots.
+    pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
+        let repeated = self.repeated(Along::Rows, rows);
+        if rows == 1 {
+            return repeated;
+        }
+        let equal = |equal: [bool; 2]| [equal[0] || equal[1] || lanes == 1, equal[1]];
+        repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
+    }
+
+    /// Arrays of the same kind, joined along an axis to an array with this layout.
+    pub(crate) fn side_by_side(parts: &[Self], along: Along, layout: &Layout) -> Self {
+        let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
+        let axis = along as usize;
+        if others.iter().all(|other| other == first) {
+            return first.clone().repeated(along, parts.len());
+        }
+        let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
+        let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
+        let mean = parts
+            .iter()
+            .map(|part| part.mean)
+            .fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
+        let mut own = Self {
+            magnitude: largest(|x| x.magnitude),
+            typical: largest(|x| x.typical),
+            mean,
+            ..Self::exact(0.0)
+        };
+        own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
+        own.masks = Some(parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name_of_noise())));
+        // One error, as large as the largest of all parts, replaces the errors of the parts. It depends on
+        // all their sources.
+        let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));
+        let mut one = all().copied().reduce(Source::joined).unwrap_or(Source::NONE).unsigned();
+        let mut times: BTreeMap<u64, [f64; 2]> = BTreeMap::new();
+        for source in parts.iter().flat_map(|part| &part.sources) {
+            let own = times.entry(source.name).or_default();
+            *own = [own[0] + source.alike[axis], own[1] + source.together[axis]];
+        }
+        (one.alike[axis], one.together[axis]) = times
+            .into_values()
+            .fold((1.0, 0.0), |most, own| (f64::max(most.0, own[0]), f64::max(most.1, own[1])));
+        // Parts of one array may have the same numbers.
+        let names: BTreeSet<(u64, u64)> = parts
+            .iter()
+            .flat_map(|part| &part.sources)
+            .map(|source| (source.origin(), source.name))
+            .collect();
+        let related = names.iter().zip(names.iter().skip(1)).any(|(one, next)| one.0 == next.0);
+        one.mixed[axis] |= related
+            || all().any(|source| source.entangled)
+            || parts.iter().any(|part| part.rest.worst != 0.0);
+        let errors = || parts.iter().map(|part| part.repeated_slot_errors(layout));
+        (one.typical, one.worst) =
+            errors().fold((0.0, 0.0), |most: (f64, f64), own| (most.0.max(own.0), most.1.max(own.1)));
+        one.period = layout.period() as f64;
+        (one.entangled, one.equal, one.centred, one.hidden, one.origin) =
+            (true, [false; 2], [false; 2], false, None);
+        if !one.worst.is_finite() {
+            return Self { rest: Source { name: 0, ..one }, ..own };
+        }
+        own.push(Source { name: all().fold(own.name, |name, source| mixed_name(name, source.name)), ..one });
+        own
+    }
+
+    /// The same numbers and errors in an array with another layout, after a move that made different numbers
+    /// depend on each other and added an error of numbers of these root mean squares, typical and worst.
+    pub(crate) fn moved(self, from: &Layout, to: &Layout, (typical, worst): (f64, f64)) -> Self {
+        let unit = share(1.0, to);
+        // If numbers stay in their slots, errors that repeat with the numbers still do.
+        let stays = from.encoding == to.encoding && from.period() == to.period();
+        let moved = if stays { self } else { self.forgotten() }.map_sources(|source| {
+            let (kept, period) =
+                if stays { (1.0, source.period) } else { (share(source.period, from) / unit, 1.0) };
+            let hidden = source.hidden && stays;
+            // Independent errors stay independent.
+            let mixed = source.mixed.map(|mixed| mixed || source.tails == Tails::Known);
+            let (tails, cleared, own) = (source.tails.summed(), false, source.times(kept, kept));
+            Source { mixed, period, hidden, tails, cleared, equal: [false; 2], centred: [false; 2], ..own }
+        });
+        moved.named(11).with_own(Tails::Product, typical / unit, worst / unit)
+    }
+}
