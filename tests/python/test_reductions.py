@@ -46,6 +46,14 @@ def test_sums_of_rows_in_coefficients_stay_a_column(owner: Party) -> None:
         x.sum(axis=2)
 
 
+def test_sums_of_rows_in_lanes_that_do_not_repeat_say_how_to_stay_a_column(owner: Party) -> None:
+    x = owner.key.encrypt(numbers(9, 9), encoding="slots", lanes="most").with_keys(owner.keys)
+    with pytest.raises(
+        cl.ShapeError, match=r"keep the column with `keepdims=True`, as in `x - x.sum\(axis=1, keepdims=True\)`, or encrypt"
+    ):
+        x - x.sum(axis=1)
+
+
 @pytest.mark.parametrize("options", [{}, {"order": "bit-reversed"}, {"capacity": 64}])
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_sums_of_coefficients_of_every_layout(owner: Party, options: dict, is_complex: bool) -> None:

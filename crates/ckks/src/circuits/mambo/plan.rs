@@ -50,7 +50,7 @@ fn placed(matrix: Matrix<'_>, lanes: usize, factor: f64) -> (usize, usize, Vec<f
 }
 
 impl MamboPlan {
-    /// The plan for products of `values` (`rows x inner`, row-major) with matrices that have `columns` slots
+    /// The plan for products of `weights` with matrices that have `columns` slots
     /// in a row, a power of two or a multiple of all slots. Numbers are complex unless the options say that
     /// they are real.
     ///

@@ -173,7 +173,7 @@ fn prepared_cost(plan: &PreparedPlan) -> Result<MatrixCost, CkksError> {
 }
 
 impl MatrixPlan {
-    /// The fastest plan within the limits of `options`, for products of `values` (`rows x inner`, row-major)
+    /// The fastest plan within the limits of `options`, for products of `weights`
     /// with encrypted matrices of `columns` columns that are encrypted as by [`MatrixPlan::encryption`].
     ///
     /// # Errors
