@@ -17,8 +17,7 @@ const SETS: [(&str, &str); 7] = [
 /// The specification of the set called `name`: one of the sets here, or a preset.
 ///
 /// # Errors
-/// [`CkksError::InvalidParams`] if the file cannot be read; the tests rule this out.
-/// [`CkksError::UnknownPreset`].
+/// [`CkksError::InvalidParams`] for another name, and if the file cannot be read, which the tests rule out.
 pub fn spec(name: &str) -> Result<ParamsSpec, CkksError> {
     let Some((_, text)) = SETS.iter().find(|(own, _)| *own == name) else { return preset(name) };
     toml::from_str(text)
