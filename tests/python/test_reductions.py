@@ -46,12 +46,14 @@ def test_sums_of_rows_in_coefficients_stay_a_column(owner: Party) -> None:
         x.sum(axis=2)
 
 
-def test_sums_of_rows_in_lanes_that_do_not_repeat_say_how_to_stay_a_column(owner: Party) -> None:
-    x = owner.key.encrypt(numbers(9, 9), encoding="slots", lanes="most").with_keys(owner.keys)
+def test_sums_of_rows_that_are_repeated_too_seldom_say_how_to_stay_a_column(owner: Party) -> None:
+    keys = owner.key.evaluation_keys(cl.Needs(rotations=[1, 2, 4, 8, -1, -2, -4, -8]))
+    x = owner.key.encrypt(numbers(9, 9), encoding="slots", lanes="most").with_keys(keys)
+    longer = owner.key.encrypt(numbers(9, 20), encoding="slots", lanes="most").with_keys(keys)
     with pytest.raises(
         cl.ShapeError, match=r"keep the column with `keepdims=True`, as in `x - x.sum\(axis=1, keepdims=True\)`, or encrypt"
     ):
-        x - x.sum(axis=1)
+        longer - x.sum(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("options", [{}, {"order": "bit-reversed"}, {"capacity": 64}])
