@@ -149,7 +149,7 @@ impl PyLayout {
                 out_of_range(py, what, index.0, format!("the array has {count}, counted from 0"))
             })
         };
-        Ok((index("a row", row, self.layout.rows)?, index("a column", column, self.layout.columns)?))
+        Ok((index("a row", row, self.layout.rows())?, index("a column", column, self.layout.columns())?))
     }
 }
 
@@ -164,47 +164,47 @@ fn tuple(place: Place) -> PlaceTuple {
 impl PyLayout {
     #[getter]
     fn rows(&self) -> usize {
-        self.layout.rows
+        self.layout.rows()
     }
 
     #[getter]
     fn columns(&self) -> usize {
-        self.layout.columns
+        self.layout.columns()
     }
 
     #[getter]
     fn encoding(&self) -> &'static str {
-        self.layout.encoding.name()
+        self.layout.encoding().name()
     }
 
     #[getter]
     fn is_complex(&self) -> bool {
-        self.layout.complex
+        self.layout.is_complex()
     }
 
     #[getter]
     fn degree(&self) -> usize {
-        self.layout.degree
+        self.layout.degree()
     }
 
     #[getter]
     fn capacity(&self) -> usize {
-        self.layout.capacity
+        self.layout.capacity()
     }
 
     #[getter]
     fn lanes(&self) -> usize {
-        self.layout.lanes
+        self.layout.lanes()
     }
 
     #[getter]
     fn copies(&self) -> usize {
-        self.layout.copies
+        self.layout.copies()
     }
 
     #[getter]
     fn chunks(&self) -> usize {
-        self.layout.chunks
+        self.layout.chunks()
     }
 
     #[getter]
@@ -214,17 +214,17 @@ impl PyLayout {
 
     #[getter]
     fn components(&self) -> usize {
-        self.layout.components
+        self.layout.components()
     }
 
     #[getter]
     fn bodies(&self) -> usize {
-        self.layout.bodies
+        self.layout.bodies()
     }
 
     #[getter]
     fn axis(&self) -> &'static str {
-        match self.layout.axis {
+        match self.layout.body_axis() {
             BodyAxis::Chunks => "chunks",
             BodyAxis::Rows => "rows",
         }
@@ -232,7 +232,7 @@ impl PyLayout {
 
     #[getter]
     fn order(&self) -> &'static str {
-        match self.layout.order {
+        match self.layout.order() {
             Order::Natural => "natural",
             Order::BitReversed => "bit-reversed",
         }
@@ -240,7 +240,7 @@ impl PyLayout {
 
     #[getter]
     fn padding(&self) -> &'static str {
-        match self.layout.padding {
+        match self.layout.padding() {
             Padding::Zero => "zero",
             Padding::Dirty => "dirty",
         }

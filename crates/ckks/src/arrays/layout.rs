@@ -100,48 +100,48 @@ pub enum Padding {
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Product of all axes but the last one.
-    pub rows: usize,
+    pub(super) rows: usize,
     /// Length of the last axis.
-    pub columns: usize,
+    pub(super) columns: usize,
     /// Slots or coefficients.
-    pub encoding: Encoding,
+    pub(super) encoding: Encoding,
     /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like
     /// a real number.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub complex: bool,
+    pub(super) complex: bool,
     /// Whether real numbers in coefficients are the real parts of complex pairs, as after a
     /// slots-to-coefficients transform; the places of imaginary parts are padding.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub paired: bool,
+    pub(super) paired: bool,
     /// The ring degree `n` of the bundles.
-    pub degree: usize,
+    pub(super) degree: usize,
     /// Numbers per chunk, a power of two.
-    pub capacity: usize,
+    pub(super) capacity: usize,
     /// Chunks per row.
-    pub chunks: usize,
+    pub(super) chunks: usize,
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub components: usize,
+    pub(super) components: usize,
     /// Consecutive rows that share a polynomial, a power of two: in coefficients at most the stride, in slots
     /// at most as many as fit into the slots. The last polynomial may have fewer rows.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub lanes: usize,
+    pub(super) lanes: usize,
     /// Neighbouring slots that hold the same number, a power of two, as in sums of rows that share a
     /// polynomial; 1 in coefficients.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub copies: usize,
+    pub(super) copies: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub bodies: usize,
+    pub(super) bodies: usize,
     /// The axis that the bodies index.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub axis: BodyAxis,
+    pub(super) axis: BodyAxis,
     /// The order of a chunk's numbers.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub order: Order,
+    pub(super) order: Order,
     /// The content of the places without an entry.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub padding: Padding,
+    pub(super) padding: Padding,
 }
 
 fn one() -> usize {
@@ -155,6 +155,100 @@ fn is_one(value: &usize) -> bool {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+impl Layout {
+    /// Product of all axes but the last one.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Length of the last axis.
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Slots or coefficients.
+    #[must_use]
+    pub const fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like
+    /// a real number.
+    #[must_use]
+    pub const fn is_complex(&self) -> bool {
+        self.complex
+    }
+
+    /// Whether real numbers in coefficients are the real parts of complex pairs, as after a
+    /// slots-to-coefficients transform.
+    #[must_use]
+    pub const fn is_paired(&self) -> bool {
+        self.paired
+    }
+
+    /// The ring degree `n` of the bundles.
+    #[must_use]
+    pub const fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Numbers per chunk, a power of two.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Chunks per row.
+    #[must_use]
+    pub const fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Polynomials that a chunk's polynomial of degree `n components` was split into.
+    #[must_use]
+    pub const fn components(&self) -> usize {
+        self.components
+    }
+
+    /// Consecutive rows that share a polynomial. The last polynomial may have fewer rows.
+    #[must_use]
+    pub const fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Neighbouring slots that hold the same number; 1 in coefficients.
+    #[must_use]
+    pub const fn copies(&self) -> usize {
+        self.copies
+    }
+
+    /// Bodies under one mask.
+    #[must_use]
+    pub const fn bodies(&self) -> usize {
+        self.bodies
+    }
+
+    /// The axis that the bodies index.
+    #[must_use]
+    pub const fn body_axis(&self) -> BodyAxis {
+        self.axis
+    }
+
+    /// The order of a chunk's numbers.
+    #[must_use]
+    pub const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The content of the places without an entry.
+    #[must_use]
+    pub const fn padding(&self) -> Padding {
+        self.padding
+    }
 }
 
 impl Layout {

@@ -149,7 +149,7 @@ impl SecretKey {
         mut flooding: Option<&mut Flooding<'_>>,
     ) -> Result<Values, CkksError> {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
-        let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
+        let mut numbers = Values::zeros(layout.rows() * layout.columns(), layout.is_complex());
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
         // The secret modulo the first primes; modulo all primes only if these do not determine a number.
         let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };

@@ -84,7 +84,7 @@ impl Ciphertext {
             let remedy = "count the decryptions that will be shared: at least 1".to_owned();
             return Err(CkksError::OutOfRange { what: "queries", value: "0".to_owned(), remedy });
         }
-        let coefficients = (self.layout().bundles() * self.layout().bodies * self.params().degree()) as f64;
+        let coefficients = (self.layout().bundles() * self.layout().bodies() * self.params().degree()) as f64;
         // The error counts as at least one integer, because rounding alone causes that much.
         let error = (error_bound * self.scale()).max(1.0);
         let bits =

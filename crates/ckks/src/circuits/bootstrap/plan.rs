@@ -366,7 +366,7 @@ impl BootstrapPlan {
         let shape = [polys, self.slots];
         let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         if self.half {
-            let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };
+            let layout = layout.as_complex_coefficients(layout.order());
             let symbol = Ciphertext::symbol_with(
                 &self.params,
                 &shape,
@@ -378,7 +378,7 @@ impl BootstrapPlan {
             self.run_half(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
             return Ok(evaluator.recorded());
         }
-        let layout = Layout { complex: !self.real, ..layout };
+        let layout = layout.of_numbers(!self.real);
         let level = self.input_level();
         let symbol = Ciphertext::symbol_with(
             &self.params,

@@ -223,7 +223,7 @@ impl MatrixPlan {
                 Ok(ways)
                     if method == MatrixMethod::Exact
                         && options.method.is_none()
-                        && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {}
+                        && ways.iter().all(|(_, plan)| plan.layout.lanes() == 1) => {}
                 Ok(ways) => {
                     // Takes the best variant of each ring, because one ring may be more precise and another
                     // faster.
@@ -320,9 +320,9 @@ impl MatrixPlan {
         match &self.way {
             Way::Prepared(plan) => plan.encryption(),
             Way::Exact(plan) => EncryptOptions {
-                encoding: Some(plan.layout.encoding),
+                encoding: Some(plan.layout.encoding()),
                 level: Some(plan.level),
-                lanes: Some(Lanes::Of(plan.layout.lanes)),
+                lanes: Some(Lanes::Of(plan.layout.lanes())),
                 ..EncryptOptions::default()
             },
         }
@@ -532,9 +532,9 @@ impl fmt::Display for Way {
             Self::Exact(plan) => write!(
                 f,
                 "{} in a polynomial, weights of {:.1} bits; keys: {}",
-                counted(plan.layout.lanes, "row"),
+                counted(plan.layout.lanes(), "row"),
                 plan.weights.scale().log2(),
-                match (plan.layout.lanes, &plan.midpoints[..]) {
+                match (plan.layout.lanes(), &plan.midpoints[..]) {
                     _ if plan.ring.is_some() => plan.ring_in_words(),
                     (1, _) => "none".to_owned(),
                     (lanes, []) => format!("one of {lanes} inputs, which packs the rows of the result"),
@@ -566,7 +566,7 @@ impl PlannedMatrix {
         let plan = MatrixPlan {
             params: own.params().clone(),
             shape: (own.rows(), own.inner()),
-            columns: own.layout().columns,
+            columns: own.layout().columns(),
             chosen: prepared_cost(own)?,
             way: Way::Prepared(Box::new(own.clone())),
             others: Vec::new(),
