@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use clathrate_ckks::arrays::Place;
-use clathrate_ckks::arrays::layout::MOST_BODIES;
+use clathrate_ckks::arrays::layout::MAX_BODIES;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::{BodyAxis, Lanes, Layout, Order, Padding};
 use pyo3::exceptions::PyTypeError;
@@ -35,11 +35,11 @@ pub fn body_axis(py: Python<'_>, axis: Option<&str>) -> PyResult<Option<BodyAxis
 /// A number of bodies under one mask.
 ///
 /// # Errors
-/// `DataError` unless there are 1 to [`MOST_BODIES`].
+/// `DataError` unless there are 1 to [`MAX_BODIES`].
 pub fn body_count(py: Python<'_>, what: &'static str, bodies: Whole) -> PyResult<usize> {
-    let count = usize::try_from(bodies.0).ok().filter(|count| (1..=MOST_BODIES).contains(count));
+    let count = usize::try_from(bodies.0).ok().filter(|count| (1..=MAX_BODIES).contains(count));
     count.ok_or_else(|| {
-        out_of_range(py, what, bodies.0, format!("use 1 to {MOST_BODIES} bodies under one mask"))
+        out_of_range(py, what, bodies.0, format!("use 1 to {MAX_BODIES} bodies under one mask"))
     })
 }
 

@@ -1,5 +1,5 @@
-//! Changes of a layout that leave the places of polynomials as they are: other numbers of rows and columns, and
-//! other readings of the same slots and coefficients. Operations of the evaluator and circuits build the
+//! Changes of a layout that leave the places of polynomials as they are: other numbers of rows and columns,
+//! and other readings of the same slots and coefficients. Operations of the evaluator and circuits build the
 //! layouts of their results from these, and name no field of a layout.
 
 use super::layout::{BodyAxis, Encoding, Layout, Order, Padding};

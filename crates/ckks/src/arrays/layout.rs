@@ -29,13 +29,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::CkksError;
 
 /// Maximum number of bodies under one mask; the sizes of secrets and keys grow with this number.
-pub const MOST_BODIES: usize = 4096;
+pub const MAX_BODIES: usize = 4096;
 
 /// Maximum of `W`: the largest degree of a polynomial.
 const LARGEST_DEGREE: usize = 1 << 17;
 
 /// Bound on counts of entries and of bodies, so that products of counts and degrees do not overflow.
-const MOST_ENTRIES_BITS: u32 = 48;
+const MAX_ENTRIES_BITS: u32 = 48;
 
 /// How the numbers of a row are encoded in a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -416,10 +416,10 @@ impl Layout {
     /// lanes), or consecutive chunks of a row. By default chunks if a row has several chunks, otherwise rows.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
+    /// [`CkksError::OutOfRange`] unless there are 1 to [`MAX_BODIES`] bodies.
     pub fn with_bodies(self, bodies: usize, axis: Option<BodyAxis>) -> Result<Self, CkksError> {
-        if !(1..=MOST_BODIES).contains(&bodies) {
-            let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
+        if !(1..=MAX_BODIES).contains(&bodies) {
+            let remedy = format!("use 1 to {MAX_BODIES} bodies under one mask");
             return Err(CkksError::OutOfRange {
                 what: "the number of bodies",
                 value: bodies.to_string(),
@@ -658,7 +658,7 @@ impl Layout {
             .lines()
             .checked_mul(self.bundles_per_line())
             .and_then(|bundles| bundles.checked_mul(self.bodies));
-        if bodies.is_none_or(|bodies| bodies >> MOST_ENTRIES_BITS != 0) {
+        if bodies.is_none_or(|bodies| bodies >> MAX_ENTRIES_BITS != 0) {
             return refuse(
                 "the number of bodies",
                 bodies.map_or_else(|| "more than 2^64".to_owned(), |bodies| bodies.to_string()),
@@ -694,7 +694,7 @@ fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
         return Err(CkksError::no_entries(shape));
     }
     let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
-    if shape.len() > 2 || size.is_none_or(|size| size >> MOST_ENTRIES_BITS != 0) {
+    if shape.len() > 2 || size.is_none_or(|size| size >> MAX_ENTRIES_BITS != 0) {
         return Err(CkksError::OutOfRange {
             what: "the array's shape",
             value: format!("{shape:?}"),

@@ -46,7 +46,7 @@ fn combined(
 }
 
 /// Minimum of the bits of the largest factor relative to the rounding error.
-const LEAST_FACTOR_BITS: f64 = 10.0;
+const MIN_FACTOR_BITS: f64 = 10.0;
 
 /// Refuses factors of magnitude up to `largest` that are lost when they are rounded at `scale`, with rounding
 /// errors of `rounding` units. Accepts factors that are all zero.
@@ -55,7 +55,7 @@ const LEAST_FACTOR_BITS: f64 = 10.0;
 /// [`CkksError::OutOfRange`].
 pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<(), CkksError> {
     let bits = (largest * scale / rounding).log2();
-    if largest == 0.0 || bits >= LEAST_FACTOR_BITS {
+    if largest == 0.0 || bits >= MIN_FACTOR_BITS {
         return Ok(());
     }
     Err(CkksError::factor_too_small(largest, bits, scale.log2()))

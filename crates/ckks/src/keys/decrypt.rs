@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::budget::{Budget, Shares};
 use super::secret::SecretKey;
-use super::share::{FLOOD_WORD_BITS, HonestEvaluator, MOST_FLOOD_BITS};
+use super::share::{FLOOD_WORD_BITS, HonestEvaluator, MAX_FLOOD_BITS};
 use crate::arrays::Ciphertext;
 use crate::encoding::chunks::read_coefficients;
 use crate::encoding::values::Values;
@@ -114,10 +114,10 @@ impl SecretKey {
     ) -> Result<Values, CkksError> {
         let key = self.reading(ciphertext)?;
         let headroom = key.params.log2_q(ciphertext.level);
-        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
+        if !(1..=MAX_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
             let remedy = format!(
                 "use 1 to {} bits at level {}",
-                (headroom as u32).saturating_sub(2).min(MOST_FLOOD_BITS),
+                (headroom as u32).saturating_sub(2).min(MAX_FLOOD_BITS),
                 ciphertext.level
             );
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });

@@ -14,7 +14,7 @@ use crate::evaluation::Evaluator;
 use crate::progress::Event;
 
 /// The degree times the number of polynomials from which on free memory is checked before a bootstrap.
-const LEAST_CHECKED: usize = 1 << 15;
+const MIN_CHECKED: usize = 1 << 15;
 
 impl BootstrapPlan {
     /// The same numbers at a high level: all stages of the plan.
@@ -99,7 +99,7 @@ impl BootstrapPlan {
             self.check_keys(keys)?;
             // A small bootstrap is faster than the dry run that would predict its memory.
             let polys = parts[0].layout.bundles() * parts[0].layout.bodies();
-            if self.params.degree() * polys >= LEAST_CHECKED {
+            if self.params.degree() * polys >= MIN_CHECKED {
                 let remedy = "bootstrap fewer rows at once, or free memory";
                 check_free(BOOTSTRAP, self.memory_bytes(polys)?, remedy)?;
             }

@@ -27,7 +27,7 @@ use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
 
 /// Maximum ratio of an error to that of the most precise method, if no precision is stated: 4 bits.
-const MOST_LOSS: f64 = 16.0;
+const MAX_LOSS: f64 = 16.0;
 
 /// The operation's name in errors.
 const PLAN: &str = "a plan of products";
@@ -284,7 +284,7 @@ impl MatrixPlan {
         // If no precision is stated, the choice may lose a few bits for speed.
         let least = found.iter().map(|(cost, _)| cost.error).fold(f64::INFINITY, f64::min);
         let most = if options.precision.precision_bits.is_none() && options.method.is_none() {
-            MOST_LOSS * least
+            MAX_LOSS * least
         } else {
             most
         };

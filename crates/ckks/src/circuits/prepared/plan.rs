@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clathrate_arith::product::{FractionPrimes, FractionProduct, MOST_SHIFT};
+use clathrate_arith::product::{FractionPrimes, FractionProduct, MAX_SHIFT};
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 use clathrate_lattice::row_products::{ProductNoise, RowShape};
@@ -13,7 +13,7 @@ use crate::circuits::matrix::Weights;
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
-use crate::keys::definition::MOST_BODIES;
+use crate::keys::definition::MAX_BODIES;
 use crate::keys::{
     Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, Switch, format_switch_rounds,
 };
@@ -21,10 +21,10 @@ use crate::parameters::Params;
 
 /// Minimum of the correct bits in the largest row of a product, for numbers of magnitude 1, unless the caller
 /// states a precision: plans with fewer bits are refused.
-const LEAST_BITS: f64 = 6.0;
+const MIN_BITS: f64 = 6.0;
 
 /// Minimum of the bits of the largest weight.
-const LEAST_WEIGHT_BITS: u32 = 6;
+const MIN_WEIGHT_BITS: u32 = 6;
 
 /// Maximum of the variance of one floating-point product, relative to that of all other errors; if it is
 /// larger, two products are used.
@@ -141,8 +141,8 @@ impl PreparedPlan {
             });
         }
         let bits = (u64::BITS - weights.matrix().max_abs().leading_zeros())
-            .saturating_sub(LEAST_WEIGHT_BITS)
-            .min(MOST_SHIFT);
+            .saturating_sub(MIN_WEIGHT_BITS)
+            .min(MAX_SHIFT);
         let plan = Self {
             params,
             weights,
@@ -183,7 +183,7 @@ impl PreparedPlan {
         };
         let norm = matrix.each_row().map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
-        let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
+        let most = options.precision_bits.map_or(size * (-MIN_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
             Some(products) => products,
             None if options.precision_bits.is_some() && one.0 <= most => 1,
@@ -261,7 +261,7 @@ impl PreparedPlan {
                     let keys = !options.own_masks || format_switch_rounds(bodies).iter().all(key);
                     keys && params.check_fresh(SecretName::Bodies(bodies), level).is_ok()
                 };
-                let mut most = groups.min(MOST_BODIES);
+                let mut most = groups.min(MAX_BODIES);
                 while most > 1 && !fits(most) {
                     most = most.div_ceil(2);
                 }
