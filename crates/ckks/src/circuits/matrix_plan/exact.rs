@@ -65,7 +65,7 @@ impl ExactPlan {
 
     /// All variants of the plan with their costs: without a midpoint of packing, with one, which has smaller
     /// keys but takes a further switch, and in smaller rings, of one degree or of all.
-    pub(super) fn ways(
+    pub(super) fn candidates(
         self,
         params: &Params,
         method: MatrixMethod,
@@ -98,7 +98,7 @@ impl ExactPlan {
                 remedy,
             });
         }
-        let mut ways = Vec::new();
+        let mut candidates = Vec::new();
         for ring in rings {
             // Intermediate ranks from 2 to below the number of lanes.
             let lanes = ring.as_ref().map_or(params.degree(), Params::degree) / row;
@@ -107,10 +107,10 @@ impl ExactPlan {
                 let recorder = Evaluator::recording(params);
                 plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?)?;
                 let plan = Self { needs: recorder.needs(), ..plan };
-                ways.push((plan.cost(params, method, own_masks)?, plan));
+                candidates.push((plan.cost(params, method, own_masks)?, plan));
             }
         }
-        Ok(ways)
+        Ok(candidates)
     }
 
     /// The stages that pack rows in the smaller ring, and the result of packing at the degree and rank of
