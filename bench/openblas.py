@@ -16,7 +16,7 @@ os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 import numpy as np
 
 SECONDS = 2.0
-MOST_RUNS = 21
+MAX_RUNS = 21
 
 
 def row(size: int) -> dict[str, object]:
@@ -25,7 +25,7 @@ def row(size: int) -> dict[str, object]:
     left, right = rng.uniform(-1, 1, (size, size)), rng.uniform(-1, 1, (size, size))
     left @ right
     times: list[float] = []
-    while len(times) < 3 or (sum(times) < SECONDS * 1e3 and len(times) < MOST_RUNS):
+    while len(times) < 3 or (sum(times) < SECONDS * 1e3 and len(times) < MAX_RUNS):
         start = time.perf_counter()
         left @ right
         times.append((time.perf_counter() - start) * 1e3)

@@ -24,8 +24,8 @@ PTX = KERNELS / "kernels.ptx"
 ARCHITECTURE = "compute_80"
 DEVICES = ["sm_80", "sm_90", "sm_100"]
 # A multiprocessor has 65536 registers: a block of 512 units takes up to 128 each, three blocks of 256 units up to 80.
-MOST_REGISTERS = {"forward_rows": 128, "inverse_rows": 128, "converted_rows": 128, "factor_products": 128}
-MOST_REGISTERS_OF_OTHERS = 80
+MAX_REGISTERS = {"forward_rows": 128, "inverse_rows": 128, "converted_rows": 128, "factor_products": 128}
+MAX_REGISTERS_OF_OTHERS = 80
 COMMENT = "// Compiled by scripts/device_kernels.py from sources with the SHA-256 "
 
 
@@ -129,7 +129,7 @@ def main():
     for name in tables[DEVICES[0]]:
         uses = [tables[device][name] for device in DEVICES]
         print(f"{name:24} registers {' '.join(f'{use.registers:4}' for use in uses)}  barriers {uses[0].barriers}")
-        most = MOST_REGISTERS.get(name, MOST_REGISTERS_OF_OTHERS)
+        most = MAX_REGISTERS.get(name, MAX_REGISTERS_OF_OTHERS)
         for device, use in zip(DEVICES, uses, strict=True):
             if use.spills or use.registers > most:
                 wrong.append(f"{name} on {device}: {use.registers} registers, at most {most}; {use.spills} bytes of spills")

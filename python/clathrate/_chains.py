@@ -14,17 +14,17 @@ from ._trace import Trace
 from .errors import ClathrateError, LevelError
 
 # The last row of the security table.
-MOST_SECURITY = 256
+MAX_SECURITY = 256
 
 _DEGREES = tuple(2**log for log in range(13, 17))
 # The bits of a scale: of dry runs that measure an error, and of results whose error has no limit, where they fit.
 _SCALE = 40
 # Below, too few primes are one more than a multiple of twice the largest degree; above, a special prime has no room to be longer.
-_LEAST_SCALE, _MOST_SCALE = 28, 56
+_MIN_SCALE, _MAX_SCALE = 28, 56
 # A special prime is longer than a step by this, so that a digit is never longer than the special modulus.
 _LONGER = 4
 # The bits that step 0 has above the scale: room for numbers, as presets have it, and at most so much for results that are larger.
-_ROOM, _MOST_ROOM = 20, 80
+_ROOM, _MAX_ROOM = 20, 80
 # Up to this length primes have the fastest kernels.
 _FAST_PRIME = 50
 # Beside one.
@@ -128,7 +128,7 @@ class _Search:
         levels, first = self.probe()
         room = _ROOM
         if first.magnitude is not None and 0.0 < first.magnitude < math.inf:
-            room = max(_ROOM, min(_MOST_ROOM, math.ceil(math.log2(first.magnitude)) + 4))
+            room = max(_ROOM, min(_MAX_ROOM, math.ceil(math.log2(first.magnitude)) + 4))
         *longer, least = self.scales(_Sizes(self.degree, levels, _SCALE, room, 1), first)
         for scale in longer:
             try:
@@ -139,7 +139,7 @@ class _Search:
 
     def probe(self) -> tuple[int, Measured]:
         """The levels that the computation takes, and a dry run with as many and more."""
-        most = int((self.most - 2 * _LEAST_SCALE - _ROOM - _LONGER) // _LEAST_SCALE)
+        most = int((self.most - 2 * _MIN_SCALE - _ROOM - _LONGER) // _MIN_SCALE)
         if most < 0:
             raise _Refused(
                 f"degree {self.degree}: {self.security:g} bits of security allow {self.most} bits of modulus, too few for a level"
@@ -148,7 +148,7 @@ class _Search:
             first = self.measure(_Sizes(self.degree, most, _SCALE, _ROOM, 1).params(self.runtime, insecure=True))
         except LevelError as refused:
             raise _Refused(
-                f"degree {self.degree}: at most {most} levels of {_LEAST_SCALE} bits fit the {self.most} bits of modulus that "
+                f"degree {self.degree}: at most {most} levels of {_MIN_SCALE} bits fit the {self.most} bits of modulus that "
                 f"{self.security:g} bits of security allow, and it takes more: {refused}",
                 1,
                 1e9 / self.degree,
@@ -174,7 +174,7 @@ class _Search:
 
     def scales(self, sizes: _Sizes, first: Measured) -> Sequence[int]:
         if self.error is None:
-            return (_SCALE, 36, 32, _LEAST_SCALE)
+            return (_SCALE, 36, 32, _MIN_SCALE)
         if first.error is None or not math.isfinite(first.error):
             raise _Refused(f"degree {self.degree}: the error of the result has no bound")
         return (self.scale_for(self.error, sizes, first.error),)
@@ -182,16 +182,16 @@ class _Search:
     def scale_for(self, error: float, sizes: _Sizes, found: float) -> int:
         """The scale for an error, from the error at another scale: one is in inverse proportion to the other."""
         wanted = sizes.scale + math.ceil(math.log2(max(found, 1e-300) / error) + 0.2)
-        if wanted > _MOST_SCALE:
-            self.check(replace(sizes, scale=_MOST_SCALE))
-            factor = 2.0 ** (wanted - _MOST_SCALE)
+        if wanted > _MAX_SCALE:
+            self.check(replace(sizes, scale=_MAX_SCALE))
+            factor = 2.0 ** (wanted - _MAX_SCALE)
             raise _Refused(
-                f"degree {self.degree}: an error of {error:g} takes a scale of {wanted} bits, and {_MOST_SCALE} are the most: "
+                f"degree {self.degree}: an error of {error:g} takes a scale of {wanted} bits, and {_MAX_SCALE} are the most: "
                 f"allow an error of {error * factor * 1.05:.1e}",
                 0,
                 factor,
             )
-        return max(wanted, _LEAST_SCALE)
+        return max(wanted, _MIN_SCALE)
 
     def check(self, sizes: _Sizes) -> None:
         if sizes.bits > self.most:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ._chains import MOST_SECURITY, Measured, fastest_chain
+from ._chains import MAX_SECURITY, Measured, fastest_chain
 from ._ciphertext import Ciphertext
 from ._params import Params, preset_names
 from ._trace import Trace, trace
@@ -127,8 +127,8 @@ def for_circuit(
     for name, value in (("error", error), ("bound", bound)):
         if value is not None and not 0.0 < value < math.inf:
             raise DataError(f"`{name}` is {value}: use a number above 0")
-    if not 0.0 <= security <= MOST_SECURITY:
-        raise DataError(f"`security` is {security}: use a number of bits from 0 to {MOST_SECURITY}, where the security table ends")
+    if not 0.0 <= security <= MAX_SECURITY:
+        raise DataError(f"`security` is {security}: use a number of bits from 0 to {MAX_SECURITY}, where the security table ends")
     refusals: list[ClathrateError] = []
     candidates: dict[str, str] = {}
 

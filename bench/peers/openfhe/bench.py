@@ -33,7 +33,7 @@ PARAM_SETS: dict[str, tuple[int, int, int]] = {
     "n16-mid": (16, 32, 4),
     "n16-low": (16, 26, 2),
 }
-MOST_LOG_QP = {14: 430, 15: 881, 16: 1761}
+MAX_LOG_QP = {14: 430, 15: 881, 16: 1761}
 
 
 def make_context(log_degree: int, middle: int, digits: int) -> openfhe.CryptoContext:
@@ -71,8 +71,8 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
     per_digit = -(-primes // digits)
     special = math.ceil((60 + 40 * (per_digit - 1)) / 60)
     log_qp = log_q + 60 * special
-    if log_qp > MOST_LOG_QP[log_degree]:
-        raise ValueError(f"{name}: log QP {log_qp:.1f} is above {MOST_LOG_QP[log_degree]}")
+    if log_qp > MAX_LOG_QP[log_degree]:
+        raise ValueError(f"{name}: log QP {log_qp:.1f} is above {MAX_LOG_QP[log_degree]}")
     key_gib = -(-primes // per_digit) * (primes + special) * 2 * 8 * (1 << log_degree) / (1 << 30)
     extra: dict[str, object] = {
         "log_qp": log_qp,

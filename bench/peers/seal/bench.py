@@ -30,7 +30,7 @@ PARAM_SETS: dict[str, tuple[int, int]] = {
 }
 SCALE = 2.0**40
 GENERATOR = 3  # SEAL's slots follow the powers of 3 modulo 2N
-MOST_KEY_GIB = 1.0
+MAX_KEY_GIB = 1.0
 LIST_NOTE = "includes the conversion of a Python list of complex numbers"
 
 
@@ -120,7 +120,7 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
 
     measure_multiplication()  # one kind of key at a time: the largest sets need gigabytes for each
     # Without hoisting, eight rotations say little that one does not: not worth minutes of key generation.
-    all_steps = key_gib < MOST_KEY_GIB and key_gib * (HOISTED + 0.7) < memory_gib
+    all_steps = key_gib < MAX_KEY_GIB and key_gib * (HOISTED + 0.7) < memory_gib
     steps = list(range(1, HOISTED + 1)) if all_steps else [1]
     galois = sealapi.GaloisKeys()
     keygen.create_galois_keys([pow(GENERATOR, step, 2 * degree) for step in steps], galois)

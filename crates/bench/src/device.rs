@@ -168,11 +168,11 @@ impl Place<'_> {
             .ok_or_else(|| Failure::Usage(format!("there is no set {name}")))?;
         let spec = set.spec(self.timer.is_quick())?;
         let scheme = if spec.rank == 1 { "RNS-CKKS" } else { "ModHE" };
-        let mut ways = vec![(scheme, direct(spec.clone()))];
+        let mut products = vec![(scheme, direct(spec.clone()))];
         if spec.rank > 1 && spec.temporary_rank.is_some() {
-            ways.push(("DPad-HE", spec));
+            products.push(("DPad-HE", spec));
         }
-        for (scheme, spec) in ways {
+        for (scheme, spec) in products {
             for (keys, switching) in [("as_made", Switching::AsMade), ("planned", Switching::Fastest)] {
                 self.product((name, scheme, keys), &spec, switching)?;
             }

@@ -43,7 +43,7 @@ const BODIES_OF_LARGE: usize = 2;
 
 /// Maximum number of polynomials of a product that runs completely. For larger products, the product runs
 /// alone, and the bootstrap with as many polynomials as share a mask.
-const MOST_WHOLE: usize = 32;
+const MAX_WHOLE: usize = 32;
 
 /// Timed runs for few polynomials and for many.
 const RUNS: [usize; 2] = [3, 1];
@@ -176,7 +176,7 @@ fn one(
         threads.map_or(String::new(), |threads| format!(", {threads} threads"))
     );
     let ordinary = BootstrapPlan::with_options(&params, bootstrap)?;
-    let whole = polys <= MOST_WHOLE;
+    let whole = polys <= MAX_WHOLE;
     let key_bytes = params.required_keys(&plan.needs()?)?.bytes(&params)?;
     // The keys of the bootstraps for comparison are in memory, too.
     let needs = plan.needs()?.merge(&product.needs()).merge(&ordinary.needs()?);

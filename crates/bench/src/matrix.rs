@@ -241,7 +241,7 @@ impl<'a> Square<'a> {
             ..EncryptOptions::default()
         })?;
         let evaluator = Evaluator::new(self.params);
-        let low = evaluator.to_mlwe(&x, x.layout().lanes)?;
+        let low = evaluator.to_mlwe(&x, x.layout().lanes())?;
         drop(x);
         let matrix = Weights::encode(&evaluator, self.size, self.size, &self.weights(), &low)?;
         let own = json!({ "rank": low.params().rank() });

@@ -5,7 +5,7 @@ use clathrate_lattice::{Eval, Poly};
 use crate::failure::Failure;
 
 /// Maximum bits of the error of a result: far below any scale here, far above any noise.
-const MOST_NOISE_BITS: f64 = 30.0;
+const MAX_NOISE_BITS: f64 = 30.0;
 
 /// Bits of the largest coefficient of `phase - expected`.
 ///
@@ -28,9 +28,5 @@ pub fn noise_bits(phase: Poly<Eval>, expected: &Poly<Eval>) -> Result<f64, Failu
         indices.iter().enumerate().all(|(row, &index)| centred(row, index).eq(centred(0, indices[0])));
     let largest = centred(0, indices[0]).map(i64::unsigned_abs).max().unwrap_or(0) as f64;
     let bits = largest.max(1.0).log2();
-    if agree && bits <= MOST_NOISE_BITS {
-        Ok(bits)
-    } else {
-        Err(Failure::noise(bits, agree, MOST_NOISE_BITS))
-    }
+    if agree && bits <= MAX_NOISE_BITS { Ok(bits) } else { Err(Failure::noise(bits, agree, MAX_NOISE_BITS)) }
 }

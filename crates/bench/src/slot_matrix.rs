@@ -24,7 +24,7 @@ pub const DEPTH: usize = 3;
 /// Ciphertexts along the inner dimension whose rotations are in memory together, and whose products share a
 /// relinearisation: 2^10 rows at degree 2^14, where the rotations of one factor take 4 GB; 2^11 rows would
 /// take 17 GB.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 
 /// Matrices in blocks of `side` by `side`, `together` of them in a ciphertext.
 pub struct SlotProduct {
@@ -170,8 +170,8 @@ impl SlotProduct {
         let mut masks = None;
         let mut sums: Vec<Vec<Option<Ciphertext>>> = vec![vec![None; y.len()]; x.len()];
         let groups = y.first().map_or(0, Vec::len);
-        for start in (0..groups).step_by(MOST_GROUPS) {
-            let some = start..groups.min(start + MOST_GROUPS);
+        for start in (0..groups).step_by(MAX_GROUPS) {
+            let some = start..groups.min(start + MAX_GROUPS);
             let rights = |column: &Vec<Ciphertext>| {
                 column[some.clone()].iter().map(|y| self.right(evaluator, y)).collect()
             };

@@ -13,10 +13,10 @@ use crate::output::Output;
 pub type Extra = Map<String, Value>;
 
 /// Maximum number of timed runs of one operation.
-const MOST_RUNS: usize = 50;
+const MAX_RUNS: usize = 50;
 
 /// Factor of the budget after which runs end, even below the minimum number of runs.
-const MOST_BUDGETS: u32 = 8;
+const MAX_BUDGETS: u32 = 8;
 
 /// Limits of repetition.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub struct Limits {
 
 impl Limits {
     fn want_more(self, runs: usize, spent: Duration) -> bool {
-        runs < self.most && (spent < self.budget || (runs < self.least && spent < MOST_BUDGETS * self.budget))
+        runs < self.most && (spent < self.budget || (runs < self.least && spent < MAX_BUDGETS * self.budget))
     }
 }
 
@@ -88,7 +88,7 @@ impl<'a> Timer<'a> {
             output,
             only,
             quick,
-            limits: Limits { budget: Duration::from_millis(budget), least, most: MOST_RUNS },
+            limits: Limits { budget: Duration::from_millis(budget), least, most: MAX_RUNS },
         }
     }
 
@@ -142,7 +142,7 @@ impl<'a> Timer<'a> {
         let first = start.elapsed();
         let checked = check(result)?;
         let (mut times, mut spent) = (Vec::new(), Duration::ZERO);
-        if first > MOST_BUDGETS * self.limits.budget {
+        if first > MAX_BUDGETS * self.limits.budget {
             times.push(milliseconds(first));
             return Ok((checked, Times::new(times)));
         }

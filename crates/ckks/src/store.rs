@@ -495,7 +495,7 @@ impl Ciphertext {
             reader,
             params,
             &params.chain().basis(level),
-            (layout.bundles(), Bodies(layout.bodies)),
+            (layout.bundles(), Bodies(layout.bodies())),
             metadata.seeded,
         )?;
         Ok(Self {

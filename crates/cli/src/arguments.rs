@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clathrate_ckks::Encoding;
-use clathrate_ckks::arrays::layout::MOST_BODIES;
+use clathrate_ckks::arrays::layout::MAX_BODIES;
 use clathrate_ckks::keys::Lanes;
 use clathrate_ckks::parameters::PROCESSOR;
 
@@ -411,7 +411,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Reads a number of bodies under one mask.
 fn body_count() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(1..=MOST_BODIES as i64)
+    clap::value_parser!(u16).range(1..=MAX_BODIES as i64)
 }
 
 /// How entries are put into polynomials.

@@ -22,19 +22,19 @@ use serde::Deserialize;
 use crate::failure::Failure;
 
 /// Largest number of items that are read at a time, so that a full batch does not wait for all of them.
-const MOST_ITEMS: usize = 4096;
+const MAX_ITEMS: usize = 4096;
 
 /// Largest number of bytes that are read at a time, without the last item.
-const MOST_LOOK_BYTES: usize = 1 << 23;
+const MAX_LOOK_BYTES: usize = 1 << 23;
 
 /// Largest number of bytes of a line or a file.
-const MOST_BYTES: u64 = 1 << 23;
+const MAX_BYTES: u64 = 1 << 23;
 
 /// Places of the queue of lines that are read ahead. A line takes one place for each [`PLACE_BYTES`] bytes.
 const LINES_AHEAD: usize = 16;
 
 /// Bytes of a line per place of the queue.
-const PLACE_BYTES: usize = MOST_BYTES as usize / LINES_AHEAD;
+const PLACE_BYTES: usize = MAX_BYTES as usize / LINES_AHEAD;
 
 /// Endings of the names of files.
 const INTRODUCTION: &str = ".introduction";
@@ -191,7 +191,7 @@ impl Intake {
                     Err(RecvTimeoutError::Disconnected) => return Ok((Vec::new(), true)),
                 };
                 let mut bytes = items[0].bytes();
-                while items.len() < MOST_ITEMS && bytes < MOST_LOOK_BYTES {
+                while items.len() < MAX_ITEMS && bytes < MAX_LOOK_BYTES {
                     let Ok(item) = receive.try_recv() else { break };
                     let item = item.map_err(failed)?;
                     bytes += item.bytes();
@@ -290,7 +290,7 @@ impl Folder {
             let item = Item { name: claim.name.clone(), content, claim: Some(claim) };
             bytes += item.bytes();
             items.push(item);
-            if bytes >= MOST_LOOK_BYTES || items.len() >= MOST_ITEMS {
+            if bytes >= MAX_LOOK_BYTES || items.len() >= MAX_ITEMS {
                 break;
             }
         }
@@ -313,13 +313,13 @@ impl Folder {
                 found.push((name.ends_with(MESSAGE), name, path));
             }
             // Bounds the memory, however many files the folder has.
-            if found.len() == 2 * MOST_ITEMS {
+            if found.len() == 2 * MAX_ITEMS {
                 found.sort();
-                found.truncate(MOST_ITEMS);
+                found.truncate(MAX_ITEMS);
             }
         }
         found.sort();
-        found.truncate(MOST_ITEMS);
+        found.truncate(MAX_ITEMS);
         let mut claims = Vec::with_capacity(found.len());
         for (_, name, from) in found {
             self.serial += 1;
@@ -348,18 +348,18 @@ impl Folder {
 /// The next line's content; `None` at the end.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Content>> {
     let mut line = Vec::new();
-    input.by_ref().take(MOST_BYTES + 1).read_until(b'\n', &mut line)?;
+    input.by_ref().take(MAX_BYTES + 1).read_until(b'\n', &mut line)?;
     if line.is_empty() {
         return Ok(None);
     }
-    if line.last() != Some(&b'\n') && line.len() as u64 > MOST_BYTES {
+    if line.last() != Some(&b'\n') && line.len() as u64 > MAX_BYTES {
         // The rest of the line, in pieces.
         while !line.is_empty() && line.last() != Some(&b'\n') {
             line.clear();
             input.by_ref().take(1 << 16).read_until(b'\n', &mut line)?;
         }
         return Ok(Some(Content::Malformed(format!(
-            "a line of more than {MOST_BYTES} bytes: send fewer numbers at a time"
+            "a line of more than {MAX_BYTES} bytes: send fewer numbers at a time"
         ))));
     }
     Ok(Some(content(&line)))
@@ -402,9 +402,9 @@ fn read_file(path: &Path) -> io::Result<Result<Vec<u8>, String>> {
     if !about.is_file() {
         return Ok(Err("it is no regular file: put files into the folder".to_owned()));
     }
-    if about.len() > MOST_BYTES {
+    if about.len() > MAX_BYTES {
         return Ok(Err(format!(
-            "it has {} bytes, more than {MOST_BYTES}: send fewer numbers at a time",
+            "it has {} bytes, more than {MAX_BYTES}: send fewer numbers at a time",
             about.len()
         )));
     }

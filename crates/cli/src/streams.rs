@@ -47,9 +47,9 @@ pub(crate) fn is_occupied(path: &Path) -> bool {
 
 /// The canonical path of the file to which writing to `path` leads: links are followed.
 pub(crate) fn place(path: &Path) -> PathBuf {
-    const MOST_LINKS: usize = 40;
+    const MAX_LINKS: usize = 40;
     let mut path = path.to_path_buf();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(next) = std::fs::read_link(&path) else { break };
         path = path.parent().map_or_else(|| next.clone(), |folder| folder.join(&next));
     }

@@ -20,10 +20,10 @@ const PTX: &str = include_str!("../kernels/kernels.ptx");
 
 /// The first CUDA version whose drivers accept the PTX: 1000 times the major version plus 10 times the minor
 /// version.
-const LEAST_DRIVER: c_int = 12_020;
+const MIN_DRIVER: c_int = 12_020;
 
 /// The smallest compute capability that is supported.
-const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
+const MIN_CAPABILITY: (c_int, c_int) = (8, 0);
 
 /// The remedy in messages about a missing or old driver.
 const REMEDY: &str =
@@ -37,10 +37,10 @@ const FAST_DOUBLES: c_int = 2;
 const INLINE_WORDS: usize = 480;
 
 /// Largest number of words of shared memory that a transform uses: a polynomial of degree 2^14.
-const MOST_SHARED_WORDS: u32 = 1 << 14;
+const MAX_SHARED_WORDS: u32 = 1 << 14;
 
 /// Largest number of graphs that are kept. If it is exceeded, all graphs are dropped.
-const MOST_GRAPHS: usize = 256;
+const MAX_GRAPHS: usize = 256;
 
 /// Largest number of kernels of a graph. Longer runs, such as those that derive a key, are rare, and their
 /// graphs would take memory.
@@ -240,11 +240,11 @@ fn check_driver() -> Result<(), DeviceError> {
 
 /// Refuses drivers that do not accept the PTX.
 fn check_version(version: c_int) -> Result<(), DeviceError> {
-    if version >= LEAST_DRIVER {
+    if version >= MIN_DRIVER {
         return Ok(());
     }
     let shown = |version: c_int| format!("{}.{}", version / 1000, version % 1000 / 10);
-    let (has, needs) = (shown(version), shown(LEAST_DRIVER));
+    let (has, needs) = (shown(version), shown(MIN_DRIVER));
     Err(missing(format!(
         "NVIDIA's driver on this machine supports CUDA {has}, and {needs} or later is needed: {REMEDY}"
     )))
@@ -252,10 +252,10 @@ fn check_version(version: c_int) -> Result<(), DeviceError> {
 
 /// Refuses devices that the PTX does not support.
 fn check_capability(device: &str, (major, minor): (c_int, c_int)) -> Result<(), DeviceError> {
-    if (major, minor) >= LEAST_CAPABILITY {
+    if (major, minor) >= MIN_CAPABILITY {
         return Ok(());
     }
-    let (least, _) = LEAST_CAPABILITY;
+    let (least, _) = MIN_CAPABILITY;
     Err(missing(format!(
         "{device} has compute capability {major}.{minor}, and {least}.0 or later is needed (Ampere): compute on the processor (device=\"cpu\")"
     )))
@@ -341,7 +341,7 @@ impl NvidiaDevice {
         let doubles = attribute(Attribute::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO)?;
         let shared =
             attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as u32 / 8;
-        let shared_words = (1 << shared.max(1).ilog2()).min(MOST_SHARED_WORDS);
+        let shared_words = (1 << shared.max(1).ilog2()).min(MAX_SHARED_WORDS);
         let grid_y = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?.max(1) as u32;
         // SAFETY: the device comes from the driver; the context is kept for the life of the process.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(failed("starting a context"))?;
@@ -651,7 +651,7 @@ impl Addressed for NvidiaDevice {
                 match graphs.get(&names) {
                     Some(known) => known.update(&parameters),
                     None => {
-                        if graphs.len() >= MOST_GRAPHS {
+                        if graphs.len() >= MAX_GRAPHS {
                             graphs.clear();
                         }
                         graphs.insert(names.clone(), Graph::new(&parameters)?);
@@ -695,7 +695,7 @@ mod tests {
             count += 1;
         }
         assert_eq!(PTX.matches(".entry ").count(), count);
-        // The versions that drivers from LEAST_DRIVER and devices from LEAST_CAPABILITY on accept.
+        // The versions that drivers from MIN_DRIVER and devices from MIN_CAPABILITY on accept.
         assert!(
             PTX.contains("\n.version 8.2\n.target sm_80\n"),
             "other compilers made kernels.ptx than requirements/cuda.txt names"
@@ -705,7 +705,7 @@ mod tests {
     #[test]
     fn drivers_and_devices_that_are_too_old_are_refused_with_both_versions() {
         let reason = |result: Result<(), DeviceError>| result.expect_err("too old").to_string();
-        assert!(check_version(LEAST_DRIVER).is_ok() && check_version(13_000).is_ok());
+        assert!(check_version(MIN_DRIVER).is_ok() && check_version(13_000).is_ok());
         let old = reason(check_version(11_080));
         assert!(
             old.contains("supports CUDA 11.8, and 12.2 or later") && old.contains("version 535"),

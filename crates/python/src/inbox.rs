@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use clathrate_service::{Batch, Inbox, MOST_WAITING};
+use clathrate_service::{Batch, Inbox, MAX_WAITING};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -43,7 +43,7 @@ impl PyInbox {
         key: &PyAuthenticationKey,
         limit: Option<Whole>,
     ) -> PyResult<Self> {
-        let limit = limit.map_or(Ok(MOST_WAITING), |limit| limit.count(py, "`limit`"))?;
+        let limit = limit.map_or(Ok(MAX_WAITING), |limit| limit.count(py, "`limit`"))?;
         let mut inbox = detached(py, || Inbox::open(&path, &params.get().params, &key.key))?;
         inbox.limit_waiting(limit);
         Ok(Self { inbox: Mutex::new(inbox), params })

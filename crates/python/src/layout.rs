@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use clathrate_ckks::arrays::Place;
-use clathrate_ckks::arrays::layout::MOST_BODIES;
+use clathrate_ckks::arrays::layout::MAX_BODIES;
 use clathrate_ckks::keys::EncryptOptions;
 use clathrate_ckks::{BodyAxis, Lanes, Layout, Order, Padding};
 use pyo3::exceptions::PyTypeError;
@@ -35,11 +35,11 @@ pub fn body_axis(py: Python<'_>, axis: Option<&str>) -> PyResult<Option<BodyAxis
 /// A number of bodies under one mask.
 ///
 /// # Errors
-/// `DataError` unless there are 1 to [`MOST_BODIES`].
+/// `DataError` unless there are 1 to [`MAX_BODIES`].
 pub fn body_count(py: Python<'_>, what: &'static str, bodies: Whole) -> PyResult<usize> {
-    let count = usize::try_from(bodies.0).ok().filter(|count| (1..=MOST_BODIES).contains(count));
+    let count = usize::try_from(bodies.0).ok().filter(|count| (1..=MAX_BODIES).contains(count));
     count.ok_or_else(|| {
-        out_of_range(py, what, bodies.0, format!("use 1 to {MOST_BODIES} bodies under one mask"))
+        out_of_range(py, what, bodies.0, format!("use 1 to {MAX_BODIES} bodies under one mask"))
     })
 }
 
@@ -149,7 +149,7 @@ impl PyLayout {
                 out_of_range(py, what, index.0, format!("the array has {count}, counted from 0"))
             })
         };
-        Ok((index("a row", row, self.layout.rows)?, index("a column", column, self.layout.columns)?))
+        Ok((index("a row", row, self.layout.rows())?, index("a column", column, self.layout.columns())?))
     }
 }
 
@@ -164,47 +164,47 @@ fn tuple(place: Place) -> PlaceTuple {
 impl PyLayout {
     #[getter]
     fn rows(&self) -> usize {
-        self.layout.rows
+        self.layout.rows()
     }
 
     #[getter]
     fn columns(&self) -> usize {
-        self.layout.columns
+        self.layout.columns()
     }
 
     #[getter]
     fn encoding(&self) -> &'static str {
-        self.layout.encoding.name()
+        self.layout.encoding().name()
     }
 
     #[getter]
     fn is_complex(&self) -> bool {
-        self.layout.complex
+        self.layout.is_complex()
     }
 
     #[getter]
     fn degree(&self) -> usize {
-        self.layout.degree
+        self.layout.degree()
     }
 
     #[getter]
     fn capacity(&self) -> usize {
-        self.layout.capacity
+        self.layout.capacity()
     }
 
     #[getter]
     fn lanes(&self) -> usize {
-        self.layout.lanes
+        self.layout.lanes()
     }
 
     #[getter]
     fn copies(&self) -> usize {
-        self.layout.copies
+        self.layout.copies()
     }
 
     #[getter]
     fn chunks(&self) -> usize {
-        self.layout.chunks
+        self.layout.chunks()
     }
 
     #[getter]
@@ -214,17 +214,17 @@ impl PyLayout {
 
     #[getter]
     fn components(&self) -> usize {
-        self.layout.components
+        self.layout.components()
     }
 
     #[getter]
     fn bodies(&self) -> usize {
-        self.layout.bodies
+        self.layout.bodies()
     }
 
     #[getter]
     fn axis(&self) -> &'static str {
-        match self.layout.axis {
+        match self.layout.body_axis() {
             BodyAxis::Chunks => "chunks",
             BodyAxis::Rows => "rows",
         }
@@ -232,7 +232,7 @@ impl PyLayout {
 
     #[getter]
     fn order(&self) -> &'static str {
-        match self.layout.order {
+        match self.layout.order() {
             Order::Natural => "natural",
             Order::BitReversed => "bit-reversed",
         }
@@ -240,7 +240,7 @@ impl PyLayout {
 
     #[getter]
     fn padding(&self) -> &'static str {
-        match self.layout.padding {
+        match self.layout.padding() {
             Padding::Zero => "zero",
             Padding::Dirty => "dirty",
         }

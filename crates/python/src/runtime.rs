@@ -23,10 +23,10 @@ const MIB: f64 = 1_048_576.0;
 static DEFAULT_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Most primes that a chain has, so more of them is a slip of the keyboard.
-const MOST_PRIMES: i64 = 256;
+const MAX_PRIMES: i64 = 256;
 
 /// More threads than this is a slip of the keyboard, and the system would refuse them one by one.
-const MOST_THREADS: i64 = 4096;
+const MAX_THREADS: i64 = 4096;
 
 /// The remedy for a wrong `switching`.
 const SWITCHING_REMEDY: &str =
@@ -59,13 +59,13 @@ impl<'a, 'py> FromPyObject<'a, 'py> for SwitchingOption {
         let name = parts.get_item(0).ok().and_then(|name| name.extract::<String>().ok());
         let number = |index: usize| -> PyResult<usize> {
             let Whole(value) = parts.get_item(index)?.extract()?;
-            let fits = (1..=MOST_PRIMES).contains(&value);
+            let fits = (1..=MAX_PRIMES).contains(&value);
             fits.then_some(value as usize).ok_or_else(|| {
                 out_of_range(
                     py,
                     "a digit length of `switching`",
                     value,
-                    format!("use 1 to {MOST_PRIMES} primes, and at most as many as the level leaves free"),
+                    format!("use 1 to {MAX_PRIMES} primes, and at most as many as the level leaves free"),
                 )
             })
         };
@@ -302,8 +302,8 @@ fn mebibytes(bytes: usize) -> f64 {
 
 /// A number of threads.
 fn thread_count(py: Python<'_>, Whole(threads): Whole) -> PyResult<usize> {
-    if !(1..=MOST_THREADS).contains(&threads) {
-        return Err(out_of_range(py, "`threads`", threads, format!("use 1 to {MOST_THREADS}")));
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(out_of_range(py, "`threads`", threads, format!("use 1 to {MAX_THREADS}")));
     }
     Ok(threads as usize)
 }

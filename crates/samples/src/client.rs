@@ -52,7 +52,7 @@ fn unfit() -> SampleError {
 }
 
 /// Maximum length of a state: two secrets of the largest dimension, and the terms.
-pub const MOST_STATE_BYTES: usize = (1 << 19) + 4096;
+pub const MAX_STATE_BYTES: usize = (1 << 19) + 4096;
 
 /// The products of one mask with the secret, for each modulus.
 type Products = Vec<Zeroizing<Vec<u64>>>;

@@ -19,10 +19,10 @@ pub const MESSAGE: [u8; 4] = *b"CLLM";
 pub const VERSION: u8 = 3;
 
 /// Minimum of the bits per number in a message, such that a message's length determines its count of numbers.
-pub const LEAST_BITS: u32 = 8;
+pub const MIN_BITS: u32 = 8;
 
 /// Maximum of the bits of the modulus, such that residues can be composed in 128 bits.
-pub const MOST_BITS: u32 = 120;
+pub const MAX_BITS: u32 = 120;
 
 /// A number that the owner draws for a client; clients made from one state share it, with different seeds.
 pub type Serial = [u8; 16];
@@ -272,8 +272,8 @@ impl Terms {
             && self.scale > 0.0
             && !self.moduli.is_empty()
             && self.moduli.iter().all(|&(q, _)| Modulus::new(q).is_ok())
-            && self.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MOST_BITS
-            && self.dropped.saturating_add(LEAST_BITS) <= self.modulus_bits()
+            && self.moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum::<u32>() <= MAX_BITS
+            && self.dropped.saturating_add(MIN_BITS) <= self.modulus_bits()
     }
 
     /// The modulus of the bodies.
@@ -336,7 +336,7 @@ pub fn pack(numbers: &[u128], bits: u32) -> Vec<u8> {
     bytes
 }
 
-/// Number `index` of the bytes of [`pack`]; at most [`MOST_BITS`] bits, so that it is within 16 bytes.
+/// Number `index` of the bytes of [`pack`]; at most [`MAX_BITS`] bits, so that it is within 16 bytes.
 pub fn unpack(bytes: &[u8], index: usize, bits: u32) -> u128 {
     let start = index * bits as usize;
     let bytes = &bytes[start / 8..];

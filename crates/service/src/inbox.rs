@@ -47,7 +47,7 @@ const HEADER_BYTES: u64 = 8 + 32 + 16;
 const RECORD_BYTES: usize = 4 + 4 + 8;
 
 /// Maximum length of a payload.
-const MOST_PAYLOAD: u32 = 1 << 28;
+const MAX_PAYLOAD: u32 = 1 << 28;
 
 /// Kinds of records.
 const INTRODUCED: u8 = 1;
@@ -55,7 +55,7 @@ const ACCEPTED: u8 = 2;
 const DONE: u8 = 3;
 
 /// Maximum of the numbers of one client that may wait, unless set by [`Inbox::limit_waiting`].
-pub const MOST_WAITING: usize = 1 << 16;
+pub const MAX_WAITING: usize = 1 << 16;
 
 /// The field `what` of [`CkksError::OutOfRange`] for a message that is refused because too many numbers of
 /// its client wait. The client can send the message again later.
@@ -217,7 +217,7 @@ impl Inbox {
             clients: BTreeMap::new(),
             prefixes: BTreeMap::new(),
             queue: Queue::default(),
-            most_waiting: MOST_WAITING,
+            most_waiting: MAX_WAITING,
             batches: 0,
             last: [0; 8],
             length: HEADER_BYTES,
@@ -451,7 +451,7 @@ impl Inbox {
         fresh: &mut Fresh,
     ) -> Result<(ClientId, Opened<'m>), CkksError> {
         const MESSAGE: &str = "a message of a light client";
-        if message.len() > MOST_PAYLOAD as usize / 2 {
+        if message.len() > MAX_PAYLOAD as usize / 2 {
             return Err(unreadable(
                 MESSAGE,
                 format!("{} bytes", message.len()),

@@ -9,4 +9,4 @@
 pub mod inbox;
 mod queue;
 
-pub use inbox::{Batch, Inbox, MOST_WAITING, TOO_MANY_WAITING};
+pub use inbox::{Batch, Inbox, MAX_WAITING, TOO_MANY_WAITING};

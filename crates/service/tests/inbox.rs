@@ -8,7 +8,7 @@ use std::fs;
 
 use clathrate_ckks::light::{ClientId, LightClient};
 use clathrate_ckks::{CkksError, Params, SecretKey};
-use clathrate_service::{Inbox, MOST_WAITING, TOO_MANY_WAITING};
+use clathrate_service::{Inbox, MAX_WAITING, TOO_MANY_WAITING};
 
 use crate::common::*;
 
@@ -291,7 +291,7 @@ fn what_one_client_may_have_waiting_is_limited() {
     for sender in &senders {
         inbox.introduce(&sender.introduction()).expect("a client");
     }
-    let full = message(&mut senders[0], &vec![0.5; MOST_WAITING + 1]);
+    let full = message(&mut senders[0], &vec![0.5; MAX_WAITING + 1]);
     let answers = inbox.accept(&[&full]).expect("nothing to store");
     assert!(answers[0].as_ref().expect_err("too many").to_string().contains("send fewer numbers"));
     inbox.limit_waiting(10);

@@ -38,7 +38,7 @@ use crate::modulus::Modulus;
 pub const RANGE: usize = 4096;
 
 /// Largest shift with which the constants are computed in double words.
-pub const MOST_SHIFT: u32 = 60;
+pub const MAX_SHIFT: u32 = 60;
 
 /// Widest tile: columns of one floating-point product, times products.
 const WIDEST: usize = 256;
@@ -135,7 +135,7 @@ impl FractionProduct {
     ///
     /// # Errors
     /// [`ArithError::Shape`] where a modulus is not coprime to the others, [`ArithError::TooLarge`] for a
-    /// shift above [`MOST_SHIFT`].
+    /// shift above [`MAX_SHIFT`].
     pub fn units(&self, moduli: &[&Modulus]) -> Result<Vec<u128>, ArithError> {
         check_shift(self.shift)?;
         Ok(sources(moduli, self.shift)?.into_iter().map(|source| source.unit).collect())
@@ -250,11 +250,11 @@ struct Workspace {
 }
 
 fn check_shift(shift: u32) -> Result<(), ArithError> {
-    if shift > MOST_SHIFT {
+    if shift > MAX_SHIFT {
         return Err(ArithError::TooLarge {
             what: "the shift of the weights",
             value: u64::from(shift),
-            limit: u64::from(MOST_SHIFT),
+            limit: u64::from(MAX_SHIFT),
         });
     }
     Ok(())
@@ -267,7 +267,7 @@ fn check_shift(shift: u32) -> Result<(), ArithError> {
 ///
 /// # Errors
 /// [`ArithError::Shape`] where polynomials and matrix do not fit each other; [`ArithError::TooLarge`] for two
-/// products of weights that leave no exact upper part, and for a shift above [`MOST_SHIFT`].
+/// products of weights that leave no exact upper part, and for a shift above [`MAX_SHIFT`].
 pub(crate) fn multiply(
     out: &mut [Vec<&mut [u64]>],
     left: &LeftMatrix,

@@ -20,7 +20,7 @@ use crate::error::ArithError;
 use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
 pub(crate) use fractions::multiply as multiply_fractions;
-pub use fractions::{FractionPrimes, FractionProduct, MOST_SHIFT, RANGE};
+pub use fractions::{FractionPrimes, FractionProduct, MAX_SHIFT, RANGE};
 use loops::Width;
 pub(crate) use residues::multiply_columns;
 pub use residues::{BAND as COLUMN_BAND, column_product_counts};

@@ -31,7 +31,7 @@ fn stored_bytes(chain: &clathrate_lattice::Chain, key: &SwitchKey) -> usize {
 }
 
 /// How a product is relinearised.
-enum Way<'k> {
+enum Relinearisation<'k> {
     /// By one switch. [dpad-he, sec. 3.1]
     Direct(&'k Switcher, &'k SwitchKey),
     /// Through the temporary rank. [dpad-he, Algorithm 1]
@@ -40,7 +40,7 @@ enum Way<'k> {
     Parts(&'k Switcher, &'k [SwitchKey]),
 }
 
-impl Way<'_> {
+impl Relinearisation<'_> {
     fn multiply(&self, x: &Bundle<Eval>, y: &Bundle<Eval>) -> Result<Bundle<Eval>, LatticeError> {
         let tensor = x.tensor(y)?;
         match self {
@@ -116,14 +116,16 @@ struct Made {
 pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failure> {
     let setting = Setting::new(timer, set.name, &set.spec(timer.is_quick())?, runtime)?;
     let Some(made) = make(&setting)? else { return Ok(()) };
-    let mut ways: Vec<(&str, Keys, Way<'_>)> = Vec::new();
+    let mut products: Vec<(&str, Keys, Relinearisation<'_>)> = Vec::new();
     let direct = if setting.rank() == 1 { "rns_ckks" } else { "modhe" };
     for keys in Keys::ALL {
         match (&made.parts, made.direct.first()) {
             (Some(_), Some(_)) if keys == Keys::AsMade => {
-                ways.push((direct, keys, Way::Parts(setting.direct(keys), &made.direct)))
+                products.push((direct, keys, Relinearisation::Parts(setting.direct(keys), &made.direct)))
             }
-            (None, Some(key)) => ways.push((direct, keys, Way::Direct(setting.direct(keys), key))),
+            (None, Some(key)) => {
+                products.push((direct, keys, Relinearisation::Direct(setting.direct(keys), key)))
+            }
             _ => {
                 let reason = "its key does not fit in memory whole, and parts are used as they are made";
                 timer.absent(MULTIPLY, &format!("{} {direct} {}", set.name, keys.name()), reason)?;
@@ -132,25 +134,25 @@ pub fn run(timer: &Timer<'_>, set: &Set, runtime: &Runtime) -> Result<(), Failur
         if let Some((up, down)) = &made.crossing
             && let Some(crossing) = setting.crossing(keys, down)
         {
-            ways.push(("dpad", keys, Way::TemporaryRank(crossing, up)));
+            products.push(("dpad", keys, Relinearisation::TemporaryRank(crossing, up)));
         }
     }
     let (x, y) = (setting.uniform()?, setting.uniform()?);
     let mut noise = Vec::new();
-    for (_, _, way) in &ways {
-        noise.push(
-            setting
-                .noise(&way.multiply(&x, &y)?, &expected(&setting, way, made.parts.as_deref(), (&x, &y))?)?,
-        );
+    for (_, _, product) in &products {
+        noise.push(setting.noise(
+            &product.multiply(&x, &y)?,
+            &expected(&setting, product, made.parts.as_deref(), (&x, &y))?,
+        )?);
     }
     let mut works: Vec<Work<'_, Bundle<Eval>>> = Vec::new();
-    for (_, _, way) in &ways {
-        works.push(Box::new(|| Ok(way.multiply(&x, &y)?)));
+    for (_, _, product) in &products {
+        works.push(Box::new(|| Ok(product.multiply(&x, &y)?)));
     }
     let times = timer.measure_turns(&mut works)?;
     drop(works);
-    for (((scheme, keys, way), times), noise) in ways.iter().zip(&times).zip(noise) {
-        let mut extra = describe(&setting, &made, *keys, way)?;
+    for (((scheme, keys, product), times), noise) in products.iter().zip(&times).zip(noise) {
+        let mut extra = describe(&setting, &made, *keys, product)?;
         insert(
             &mut extra,
             &json!({ "scheme": scheme, "noise_bits": noise, "predicted_peak_bytes": made.peak }),
@@ -222,13 +224,13 @@ fn make(setting: &Setting<'_>) -> Result<Option<Made>, Failure> {
 /// The phase of the product without noise.
 fn expected(
     setting: &Setting<'_>,
-    way: &Way<'_>,
+    product: &Relinearisation<'_>,
     parts: Option<&[SecretKey]>,
     (x, y): (&Bundle<Eval>, &Bundle<Eval>),
 ) -> Result<Poly<Eval>, Failure> {
     let mut phase = setting.phase(x)?;
-    match (way, parts) {
-        (Way::Parts(..), Some(parts)) => {
+    match (product, parts) {
+        (Relinearisation::Parts(..), Some(parts)) => {
             let tensor = x.tensor(y)?;
             let quadratic: Vec<PolyRef<'_, Eval>> = tensor.quadratic().iter().collect();
             for (part, from) in quadratic.chunks(part_length(setting.products())).zip(parts.iter().cycle()) {
@@ -244,13 +246,18 @@ fn expected(
     setting.rescaled(phase)
 }
 
-fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Result<Extra, Failure> {
+fn describe(
+    setting: &Setting<'_>,
+    made: &Made,
+    keys: Keys,
+    product: &Relinearisation<'_>,
+) -> Result<Extra, Failure> {
     let (chain, level) = (setting.chain(), setting.top());
-    let mut extra = setting.extra(keys, matches!(way, Way::TemporaryRank(..)));
-    let held: Vec<&SwitchKey> = match way {
-        Way::Direct(_, key) => vec![key],
-        Way::Parts(_, keys) => keys.iter().collect(),
-        Way::TemporaryRank(crossing, up) => vec![up, crossing.down],
+    let mut extra = setting.extra(keys, matches!(product, Relinearisation::TemporaryRank(..)));
+    let held: Vec<&SwitchKey> = match product {
+        Relinearisation::Direct(_, key) => vec![key],
+        Relinearisation::Parts(_, keys) => keys.iter().collect(),
+        Relinearisation::TemporaryRank(crossing, up) => vec![up, crossing.down],
     };
     let derived: usize =
         if keys == Keys::Planned { held.iter().map(|key| key.derived().bytes()).sum() } else { 0 };
@@ -258,7 +265,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
         held.iter().map(|key| key.bytes()).sum::<usize>(),
         held.iter().map(|key| stored_bytes(chain, key)).sum::<usize>(),
     );
-    if let Way::Parts(_, parts) = way {
+    if let Relinearisation::Parts(_, parts) = product {
         // Sizes of the complete key.
         let polys = made.whole.words / (setting.rank() + 1);
         sizes = (made.whole.packed, polys + size_of::<MaskSeed>());
@@ -267,10 +274,10 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
             &json!({ "key_parts": setting.products() / parts[0].inputs(), "key_parts_in_memory": parts.len() }),
         );
     }
-    let (transforms, hadamard) = way.counts(setting)?;
-    let switcher = match way {
-        Way::Direct(switcher, _) | Way::Parts(switcher, _) => switcher,
-        Way::TemporaryRank(crossing, _) => crossing.base,
+    let (transforms, hadamard) = product.counts(setting)?;
+    let switcher = match product {
+        Relinearisation::Direct(switcher, _) | Relinearisation::Parts(switcher, _) => switcher,
+        Relinearisation::TemporaryRank(crossing, _) => crossing.base,
     };
     let plan = switcher.tables_for_keys(level, &held[held.len() - 1..])?;
     insert(
@@ -285,7 +292,7 @@ fn describe(setting: &Setting<'_>, made: &Made, keys: Keys, way: &Way<'_>) -> Re
             "choice": choice(&plan),
         }),
     );
-    if let Way::TemporaryRank(crossing, up) = way {
+    if let Relinearisation::TemporaryRank(crossing, up) = product {
         let wide = crossing.wide.tables_for_keys(level, &[*up])?;
         let more = json!({ "temporary_primes": wide.special().len(), "wide_digits": wide.digit_count(), "wide_choice": choice(&wide) });
         insert(&mut extra, &more);

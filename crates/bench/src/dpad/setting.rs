@@ -23,7 +23,7 @@ use clathrate_arith::machine;
 pub const FORM_BYTES: usize = 6 << 30;
 
 /// Maximum bytes of keys while they are made, for any free memory.
-const MOST_BYTES: usize = 15_000_000_000;
+const MAX_BYTES: usize = 15_000_000_000;
 
 /// Maximum fraction of the free memory for keys.
 const MEMORY_SHARE: f64 = 0.85;
@@ -122,8 +122,8 @@ pub fn expansion(keys: &[KeyBytes]) -> f64 {
 /// The reason if `bytes` do not fit; `None` if they do.
 pub fn lacking(bytes: usize) -> Option<String> {
     let free =
-        machine::memory().map_or(MOST_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
-    let most = free.min(MOST_BYTES);
+        machine::memory().map_or(MAX_BYTES, |memory| (memory.free_bytes as f64 * MEMORY_SHARE) as usize);
+    let most = free.min(MAX_BYTES);
     (bytes > most).then(|| {
         format!(
             "keys would take {:.1} GB while they are made, at most {:.1} GB are there",

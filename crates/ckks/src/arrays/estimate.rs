@@ -43,10 +43,10 @@ mod stored;
 mod tests;
 
 /// Maximum number of separate sources; further ones, the smallest, are added to the rest.
-const MOST_SOURCES: usize = 32;
+const MAX_SOURCES: usize = 32;
 
 /// Maximum number of remembered names of sources in the rest.
-const MOST_DROPPED: usize = 1024;
+const MAX_DROPPED: usize = 1024;
 
 /// A count of places above that of any array, which means all places.
 const EVERYWHERE: f64 = (1u64 << 48) as f64;

@@ -29,13 +29,13 @@ use serde::{Deserialize, Serialize};
 use crate::error::CkksError;
 
 /// Maximum number of bodies under one mask; the sizes of secrets and keys grow with this number.
-pub const MOST_BODIES: usize = 4096;
+pub const MAX_BODIES: usize = 4096;
 
 /// Maximum of `W`: the largest degree of a polynomial.
 const LARGEST_DEGREE: usize = 1 << 17;
 
 /// Bound on counts of entries and of bodies, so that products of counts and degrees do not overflow.
-const MOST_ENTRIES_BITS: u32 = 48;
+const MAX_ENTRIES_BITS: u32 = 48;
 
 /// How the numbers of a row are encoded in a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -100,48 +100,48 @@ pub enum Padding {
 #[serde(deny_unknown_fields)]
 pub struct Layout {
     /// Product of all axes but the last one.
-    pub rows: usize,
+    pub(super) rows: usize,
     /// Length of the last axis.
-    pub columns: usize,
+    pub(super) columns: usize,
     /// Slots or coefficients.
-    pub encoding: Encoding,
+    pub(super) encoding: Encoding,
     /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like
     /// a real number.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub complex: bool,
+    pub(super) complex: bool,
     /// Whether real numbers in coefficients are the real parts of complex pairs, as after a
     /// slots-to-coefficients transform; the places of imaginary parts are padding.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub paired: bool,
+    pub(super) paired: bool,
     /// The ring degree `n` of the bundles.
-    pub degree: usize,
+    pub(super) degree: usize,
     /// Numbers per chunk, a power of two.
-    pub capacity: usize,
+    pub(super) capacity: usize,
     /// Chunks per row.
-    pub chunks: usize,
+    pub(super) chunks: usize,
     /// Polynomials that a chunk's polynomial of degree `W = n components` was split into, a power of two.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub components: usize,
+    pub(super) components: usize,
     /// Consecutive rows that share a polynomial, a power of two: in coefficients at most the stride, in slots
     /// at most as many as fit into the slots. The last polynomial may have fewer rows.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub lanes: usize,
+    pub(super) lanes: usize,
     /// Neighbouring slots that hold the same number, a power of two, as in sums of rows that share a
     /// polynomial; 1 in coefficients.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub copies: usize,
+    pub(super) copies: usize,
     /// Bodies under one mask.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub bodies: usize,
+    pub(super) bodies: usize,
     /// The axis that the bodies index.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub axis: BodyAxis,
+    pub(super) axis: BodyAxis,
     /// The order of a chunk's numbers.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub order: Order,
+    pub(super) order: Order,
     /// The content of the places without an entry.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub padding: Padding,
+    pub(super) padding: Padding,
 }
 
 fn one() -> usize {
@@ -155,6 +155,100 @@ fn is_one(value: &usize) -> bool {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+impl Layout {
+    /// Product of all axes but the last one.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Length of the last axis.
+    #[must_use]
+    pub const fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Slots or coefficients.
+    #[must_use]
+    pub const fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether numbers are complex. A complex number takes two coefficients; in slots it takes one slot, like
+    /// a real number.
+    #[must_use]
+    pub const fn is_complex(&self) -> bool {
+        self.complex
+    }
+
+    /// Whether real numbers in coefficients are the real parts of complex pairs, as after a
+    /// slots-to-coefficients transform.
+    #[must_use]
+    pub const fn is_paired(&self) -> bool {
+        self.paired
+    }
+
+    /// The ring degree `n` of the bundles.
+    #[must_use]
+    pub const fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Numbers per chunk, a power of two.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Chunks per row.
+    #[must_use]
+    pub const fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// Polynomials that a chunk's polynomial of degree `n components` was split into.
+    #[must_use]
+    pub const fn components(&self) -> usize {
+        self.components
+    }
+
+    /// Consecutive rows that share a polynomial. The last polynomial may have fewer rows.
+    #[must_use]
+    pub const fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Neighbouring slots that hold the same number; 1 in coefficients.
+    #[must_use]
+    pub const fn copies(&self) -> usize {
+        self.copies
+    }
+
+    /// Bodies under one mask.
+    #[must_use]
+    pub const fn bodies(&self) -> usize {
+        self.bodies
+    }
+
+    /// The axis that the bodies index.
+    #[must_use]
+    pub const fn body_axis(&self) -> BodyAxis {
+        self.axis
+    }
+
+    /// The order of a chunk's numbers.
+    #[must_use]
+    pub const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The content of the places without an entry.
+    #[must_use]
+    pub const fn padding(&self) -> Padding {
+        self.padding
+    }
 }
 
 impl Layout {
@@ -322,10 +416,10 @@ impl Layout {
     /// lanes), or consecutive chunks of a row. By default chunks if a row has several chunks, otherwise rows.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] unless there are 1 to [`MOST_BODIES`] bodies.
+    /// [`CkksError::OutOfRange`] unless there are 1 to [`MAX_BODIES`] bodies.
     pub fn with_bodies(self, bodies: usize, axis: Option<BodyAxis>) -> Result<Self, CkksError> {
-        if !(1..=MOST_BODIES).contains(&bodies) {
-            let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
+        if !(1..=MAX_BODIES).contains(&bodies) {
+            let remedy = format!("use 1 to {MAX_BODIES} bodies under one mask");
             return Err(CkksError::OutOfRange {
                 what: "the number of bodies",
                 value: bodies.to_string(),
@@ -564,7 +658,7 @@ impl Layout {
             .lines()
             .checked_mul(self.bundles_per_line())
             .and_then(|bundles| bundles.checked_mul(self.bodies));
-        if bodies.is_none_or(|bodies| bodies >> MOST_ENTRIES_BITS != 0) {
+        if bodies.is_none_or(|bodies| bodies >> MAX_ENTRIES_BITS != 0) {
             return refuse(
                 "the number of bodies",
                 bodies.map_or_else(|| "more than 2^64".to_owned(), |bodies| bodies.to_string()),
@@ -600,7 +694,7 @@ fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
         return Err(CkksError::no_entries(shape));
     }
     let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
-    if shape.len() > 2 || size.is_none_or(|size| size >> MOST_ENTRIES_BITS != 0) {
+    if shape.len() > 2 || size.is_none_or(|size| size >> MAX_ENTRIES_BITS != 0) {
         return Err(CkksError::OutOfRange {
             what: "the array's shape",
             value: format!("{shape:?}"),

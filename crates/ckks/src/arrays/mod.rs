@@ -1,6 +1,7 @@
 //! Encrypted arrays: layouts (the bundle, body and slot or coefficient of each number), secrets and error
 //! estimates.
 
+mod changes;
 pub mod ciphertext;
 pub mod comparison;
 pub mod estimate;

@@ -10,7 +10,7 @@ use rustfft::num_complex::Complex64;
 use super::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
 use super::mambo::MamboPlan;
 use super::matrix_plan::{MatrixMethod, MatrixOptions};
-use crate::arrays::{Ciphertext, Encoding, Layout, Order, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Order, SecretName};
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -146,10 +146,10 @@ impl Automatic {
         weights: Matrix<'_>,
     ) -> Option<Arc<MamboPlan>> {
         let (layout, slots) = (x.layout(), x.params().slot_count());
-        let whole = layout.capacity == slots
-            && layout.bodies == 1
-            && layout.order == Order::Natural
-            && layout.lanes == 1;
+        let whole = layout.capacity() == slots
+            && layout.bodies() == 1
+            && layout.order() == Order::Natural
+            && layout.lanes() == 1;
         if x.level() > self.least
             || !self.is_able(evaluator, x)
             || !x.has_canonical_scale()
@@ -167,14 +167,14 @@ impl Automatic {
             return None;
         }
         // Of several polynomials of real numbers, two form a complex one.
-        let real = !x.is_complex() && weights.rows * layout.chunks == 1;
+        let real = !x.is_complex() && weights.rows * layout.chunks() == 1;
         let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.alone(x)?);
         let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
         if lacks(&bootstrap) || alone.rounds() > 1 {
             return None;
         }
         let options = MatrixOptions { method: Some(MatrixMethod::ByRows), ..MatrixOptions::default() };
-        let plan = MamboPlan::around(bootstrap, weights, layout.chunks * slots, &options).ok()?;
+        let plan = MamboPlan::around(bootstrap, weights, layout.chunks() * slots, &options).ok()?;
         // A plan for complex numbers bootstraps two polynomials of real numbers at once.
         let polys =
             if x.is_complex() || alone.is_real() { layout.bundles() } else { layout.bundles().div_ceil(2) };
@@ -229,14 +229,14 @@ impl AutomaticBootstraps for Automatic {
         let Some(plan) = self.product_plan(evaluator, x, weights) else { return Ok(None) };
         let ([rows, _], [inner, columns]) = (plan.array_shapes().1, plan.array_shapes().0);
         let layout = *x.layout();
-        let whole = x.clone().rearranged(vec![inner, columns], Layout { columns, ..layout });
+        let whole = x.clone().rearranged(vec![inner, columns], layout.of_columns(columns));
         let matrix = plan.prepare(evaluator)?;
         let fresh = evaluator.stage(stages::AUTOMATIC, || matrix.multiply(evaluator, &whole))?;
         // Like other products it is not rescaled.
         let (level, params) = (fresh.level(), x.params());
         let scale = params.step_product(level) * params.scale(Level(level.0 - 1));
         let product = evaluator.linear_combination(&[(&fresh, Complex64::from(1.0))], scale)?;
-        Ok(Some(product.rearranged(vec![rows, layout.columns], Layout { rows, ..layout })))
+        Ok(Some(product.rearranged(vec![rows, layout.columns()], layout.of_rows(rows))))
     }
 
     fn explained(

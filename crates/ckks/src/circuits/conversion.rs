@@ -85,37 +85,39 @@ impl ConversionPlan {
         let (layout, params) = (*x.layout(), x.params());
         let refuse = |reason: String| Err(CkksError::Unsuitable { operation: CONVERSION, reason });
         x.check_plain(CONVERSION)?;
-        if layout.bodies > 1 {
+        if layout.bodies() > 1 {
             return Err(CkksError::shared_mask(
                 CONVERSION,
-                layout.bodies,
+                layout.bodies(),
                 "the conversion is one of polynomials with masks of their own",
                 "take the bodies apart with split_mask first",
             ));
         }
-        if layout.components > 1 {
+        if layout.components() > 1 {
             return refuse(format!(
                 "a row is spread over {} polynomials of degree {}: bring it back to degree {} with to_rlwe first",
-                layout.components,
-                layout.degree,
+                layout.components(),
+                layout.degree(),
                 layout.whole_degree()
             ));
         }
-        let (to, slots, numbers) = match layout.encoding {
-            Encoding::Slots => (Encoding::Coefficients, layout.capacity, Numbers::Whole),
-            Encoding::Coefficients if layout.stride() > 1 && layout.padding == Padding::Dirty => {
+        let (to, slots, numbers) = match layout.encoding() {
+            Encoding::Slots => (Encoding::Coefficients, layout.capacity(), Numbers::Whole),
+            Encoding::Coefficients if layout.stride() > 1 && layout.padding() == Padding::Dirty => {
                 return refuse(
                     "other numbers lie between those of a row: convert the whole array first, and select columns of the result".to_owned(),
                 );
             }
-            Encoding::Coefficients if layout.complex => (Encoding::Slots, layout.capacity, Numbers::Whole),
-            Encoding::Coefficients if layout.paired => {
-                let numbers =
-                    if layout.padding == Padding::Zero { Numbers::Whole } else { Numbers::RealParts };
-                (Encoding::Slots, layout.capacity, numbers)
+            Encoding::Coefficients if layout.is_complex() => {
+                (Encoding::Slots, layout.capacity(), Numbers::Whole)
             }
-            Encoding::Coefficients if layout.order == Order::BitReversed || layout.capacity < 2 => {
-                let what = if layout.capacity < 2 {
+            Encoding::Coefficients if layout.is_paired() => {
+                let numbers =
+                    if layout.padding() == Padding::Zero { Numbers::Whole } else { Numbers::RealParts };
+                (Encoding::Slots, layout.capacity(), numbers)
+            }
+            Encoding::Coefficients if layout.order() == Order::BitReversed || layout.capacity() < 2 => {
+                let what = if layout.capacity() < 2 {
                     "single real numbers"
                 } else {
                     "real numbers in bit-reversed order"
@@ -124,7 +126,7 @@ impl ConversionPlan {
                     "{what} in coefficients are not those of a transform: encrypt them in natural order, with a capacity of 2 or more"
                 ));
             }
-            Encoding::Coefficients => (Encoding::Slots, layout.capacity / 2, Numbers::Halves),
+            Encoding::Coefficients => (Encoding::Slots, layout.capacity() / 2, Numbers::Halves),
         };
         let layers = slots.trailing_zeros();
         let most = (layers as usize).max(1);
@@ -157,7 +159,7 @@ impl ConversionPlan {
         let halved = if numbers == Numbers::Whole { 1.0 } else { 2.0 };
         let output_scale = params.scale(Level(x.level().0 - factors.len())) / halved;
         let maps = plan_factors(params, &factors, x.level(), (x.scale(), output_scale), 1)?;
-        let row = Layout { rows: 1, ..layout };
+        let row = layout.of_rows(1);
         Ok(Self {
             params: params.clone(),
             to,
@@ -245,7 +247,7 @@ impl ConversionPlan {
     }
 
     fn run_on_symbol(&self, evaluator: Evaluator) -> Result<Recording, CkksError> {
-        let (shape, secret) = ([1, self.row.columns], crate::arrays::SecretName::Main);
+        let (shape, secret) = ([1, self.row.columns()], crate::arrays::SecretName::Main);
         let symbol =
             Ciphertext::symbol_with(&self.params, &shape, self.row, secret, self.level, self.input_scale)?;
         self.run(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
@@ -280,14 +282,12 @@ impl ConversionPlan {
 
     /// The layout after the conversion.
     fn converted(&self, layout: Layout) -> Layout {
-        let order = match layout.order {
+        let order = match layout.order() {
             Order::Natural => Order::BitReversed,
             Order::BitReversed => Order::Natural,
         };
-        let chunks = layout.columns.div_ceil(self.slots);
-        let paired = self.to == Encoding::Coefficients && !layout.complex;
-        Layout { encoding: self.to, capacity: self.slots, chunks, order, paired, ..layout }
-            .with_padding(layout.padding)
+        let paired = self.to == Encoding::Coefficients && !layout.is_complex();
+        layout.in_chunks(self.to, self.slots, order, paired).with_padding(layout.padding())
     }
 }
 
@@ -302,7 +302,7 @@ impl ConversionPlan {
         evaluator.check(x)?;
         x.params.check_same(&self.params, "the plan of a conversion")?;
         x.check_main(CONVERSION)?;
-        if (Layout { rows: 1, ..x.layout }) != self.row {
+        if x.layout.of_rows(1) != self.row {
             let remedy = "make a plan for arrays like this one";
             return Err(CkksError::different_layouts(CONVERSION, x.layout, self.row, remedy));
         }
@@ -327,7 +327,7 @@ impl ConversionPlan {
             let result = if self.numbers == Numbers::Whole {
                 mapped
             } else {
-                self.real_parts(evaluator, &mapped, layout.chunks)?
+                self.real_parts(evaluator, &mapped, layout.chunks())?
             };
             let result = result.rearranged(x.shape.clone(), layout);
             let error = |magnitude: f64| {
@@ -340,7 +340,7 @@ impl ConversionPlan {
             let (typical, worst) =
                 (error(x.estimate.typical)?, PREDICTION_MARGIN.sqrt() * error(x.estimate.magnitude)?);
             // The prediction is for a real part.
-            let parts = if result.layout.complex { 2f64.sqrt() } else { 1.0 };
+            let parts = if result.layout.is_complex() { 2f64.sqrt() } else { 1.0 };
             let estimate =
                 x.estimate.clone().moved(&x.layout, &result.layout, (parts * typical, parts * worst));
             Ok(result.estimated(|_| estimate))
@@ -363,14 +363,21 @@ impl ConversionPlan {
             both.then(|| evaluator.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
         let scale = 2.0 * x.scale;
         let Some(imaginary) = imaginary else { return Ok(real.at_scale(scale)) };
-        let layout = Layout { capacity: self.slots, columns: chunks * self.slots, chunks, ..real.layout };
-        let lines =
-            real.bundles.chunks_exact(x.layout.chunks).zip(imaginary.bundles.chunks_exact(x.layout.chunks));
+        let layout = real.layout.in_whole_chunks(chunks, self.slots);
+        let lines = real
+            .bundles
+            .chunks_exact(x.layout.chunks())
+            .zip(imaginary.bundles.chunks_exact(x.layout.chunks()));
         let bundles = lines
             .flat_map(|(real, imaginary)| {
                 real.iter().zip(imaginary).flat_map(|(a, b)| [a.clone(), b.clone()]).take(chunks)
             })
             .collect();
-        Ok(real.with_all((&x.params, vec![layout.rows, layout.columns]), layout, bundles, (x.level, scale)))
+        Ok(real.with_all(
+            (&x.params, vec![layout.rows(), layout.columns()]),
+            layout,
+            bundles,
+            (x.level, scale),
+        ))
     }
 }

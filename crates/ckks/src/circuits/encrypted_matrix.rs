@@ -111,7 +111,7 @@ impl Held {
     fn new(layout: &Layout, place: usize) -> Self {
         let entry =
             |index: usize| Some((index, layout.entry(Place { bundle: place, body: 0, index })?.column));
-        let (positions, columns) = (0..layout.degree).filter_map(entry).unzip();
+        let (positions, columns) = (0..layout.degree()).filter_map(entry).unzip();
         Self { positions, columns }
     }
 }
@@ -166,7 +166,7 @@ impl KeyNeeds {
 pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
     check_matrix(evaluator, x, TRANSPOSITION)?;
     let apart;
-    let x = if x.layout().lanes > 1 {
+    let x = if x.layout().lanes() > 1 {
         apart = taken_apart(evaluator, x, TRANSPOSITION)?;
         &apart
     } else {
@@ -177,9 +177,9 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
     let whole = x.params().shape().dimension() == root.shape().dimension();
     let gap = if whole { (root.degree() / x.params().degree()).max(1) } else { 1 };
     let params = if gap > 1 { &root } else { x.params() };
-    let shape = vec![before.columns, before.rows];
+    let shape = vec![before.columns(), before.rows()];
     let after = Layout::new(&shape, Encoding::Coefficients, params.degree())?;
-    let (width, blocks) = (before.bundles_per_line(), after.chunks);
+    let (width, blocks) = (before.bundles_per_line(), after.chunks());
     let transposer = transposer(evaluator, params, x, x.level(), width * blocks, (TRANSPOSITION, None))?;
     let finish = |bundles| x.with_all((params, shape.clone()), after, bundles, (x.level(), x.scale()));
     let Some(transposer) = transposer else {
@@ -187,7 +187,7 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
         evaluator
             .record_once(x, || Ok(transposition_cost(params, x.level(), width * blocks, (polys, polys))))?;
         let moved = finish(Vec::new());
-        return estimated_transposition(evaluator, params, moved, before.rows);
+        return estimated_transposition(evaluator, params, moved, before.rows());
     };
     check_free(
         TRANSPOSITION,
@@ -202,7 +202,7 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
         for block in 0..blocks {
             let mut rows: Vec<Option<Polys<Eval>>> = (0..params.degree()).map(|_| None).collect();
             for t in 0..after.entries_in(block) {
-                let row = block * after.capacity + t;
+                let row = block * after.capacity() + t;
                 let bundle = &x.bundles()[before.bundle(row, 0, 0) + place];
                 rows[after.position(t)] = Some(bundle.embed(params.chain().ring())?.into_polys());
             }
@@ -218,7 +218,7 @@ pub fn transpose(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, Ck
         evaluator,
         params,
         finish(bundles.ok_or(CkksError::Symbol { operation: TRANSPOSITION })?),
-        before.rows,
+        before.rows(),
     )
 }
 
@@ -277,8 +277,8 @@ pub fn multiply_transposed(
     let target = params.relative(params.rlwe_shape())?;
     let (rank, gap) = (target.rank(), target.degree() / degree);
     let (left, right) = (*x.layout(), *y.layout());
-    let shape = vec![left.columns, right.columns];
-    let after = Layout { rows: left.columns, ..right };
+    let shape = vec![left.columns(), right.columns()];
+    let after = right.of_rows(left.columns());
     let (across, along) = (left.bundles_per_line(), right.bundles_per_line());
     let transposer = transposer(
         evaluator,
@@ -348,7 +348,7 @@ fn taken_apart(
     x: &Ciphertext,
     operation: &'static str,
 ) -> Result<Ciphertext, CkksError> {
-    let Layout { lanes, degree, .. } = *x.layout();
+    let (lanes, degree) = (x.layout().lanes(), x.layout().degree());
     if lanes == degree {
         let reason =
             "rows of one number that share polynomials come apart as LWE samples: encrypt them without lanes"
@@ -543,13 +543,13 @@ fn transposition_cost(params: &Params, level: Level, count: usize, (before, afte
 
 /// The cost of a product without its switches, for `y` with `along` polynomials in each row.
 fn product_cost(target: &Params, level: Level, left: &Layout, along: usize) -> Result<Cost, CkksError> {
-    let (degree, rank, inner) = (target.degree(), target.rank(), left.rows);
+    let (degree, rank, inner) = (target.degree(), target.rank(), left.rows());
     let basis = target.chain().basis(level);
     let mut cost = Cost::default();
     for i in 0..left.bundles_per_line() {
         let rows = Held::new(left, i).positions.len();
         // Rows of a product, and the polynomials of each row.
-        for (rows, polys) in [(rows, rank + 1), (left.degree, rank), (degree, rank * rank)] {
+        for (rows, polys) in [(rows, rank + 1), (left.degree(), rank), (degree, rank * rank)] {
             for &index in basis.indices() {
                 let counts =
                     column_product_counts(rows, inner, degree, &target.chain().ring().moduli()[index]);

@@ -23,7 +23,7 @@ use clathrate_lattice::{Bundle, Eval, Level};
 
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, SecretName};
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::arithmetic::check_factor;
@@ -248,14 +248,14 @@ impl Weights {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane("a matrix product")?;
         }
-        let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes);
+        let (mut x, lanes) = (Cow::Borrowed(x), x.layout().lanes());
         if splits_masks_for(evaluator, &x) {
             x = Cow::Owned(evaluator.split_mask(&x)?);
         }
-        if x.layout().axis == BodyAxis::Rows {
+        if x.layout().body_axis() == BodyAxis::Rows {
             return Err(CkksError::shared_mask(
                 "a matrix product",
-                x.layout().bodies,
+                x.layout().bodies(),
                 "rows under one mask are under different secrets and cannot be added",
                 "attach the keys of split_mask, prepare the matrix for such rows, or put chunks of each row under one mask",
             ));
@@ -293,8 +293,8 @@ impl Weights {
         }
         let layout = *x.layout();
         let finish = |bundles: Vec<Bundle<Eval>>| {
-            let shape = vec![self.rows(), layout.columns];
-            x.with_all((params, shape), Layout { rows: self.rows(), ..layout }, bundles, (x.level(), scale))
+            let shape = vec![self.rows(), layout.columns()];
+            x.with_all((params, shape), layout.of_rows(self.rows()), bundles, (x.level(), scale))
                 .estimated(|_| estimate)
         };
         // One matrix product for each polynomial in a row's bundles: the factor's rows are the polynomials at
@@ -306,7 +306,10 @@ impl Weights {
             return Ok(finish(Vec::new()));
         }
         let words = self.rows().saturating_mul(
-            width * (params.rank() + layout.bodies) * params.degree() * params.chain().basis(x.level()).len(),
+            width
+                * (params.rank() + layout.bodies())
+                * params.degree()
+                * params.chain().basis(x.level()).len(),
         );
         check_free(
             "a matrix product",
@@ -338,7 +341,7 @@ impl Weights {
         let recorder = Evaluator::recording(evaluator.params());
         let symbol = Ciphertext::symbol_with(params, x.shape(), *layout, x.secret(), x.level(), x.scale())?;
         let symbol = recorder.take_symbol(symbol, Some(1.0))?;
-        if layout.axis == BodyAxis::Rows && layout.bodies > 1 && !splits {
+        if layout.body_axis() == BodyAxis::Rows && layout.bodies() > 1 && !splits {
             // Returns the error of the product.
             self.multiply(evaluator, x)?;
         }
@@ -346,15 +349,15 @@ impl Weights {
         let product = if x.level().0 > 0 { recorder.rescale(&product)? } else { product };
         let steps = [
             splits
-                .then(|| format!("the masks of {} rows each are split, because rows under one mask have different secrets", layout.bodies)),
-            (layout.lanes > 1).then(|| {
-                let (lanes, degree) = (layout.lanes, params.degree() / layout.lanes);
+                .then(|| format!("the masks of {} rows each are split, because rows under one mask have different secrets", layout.bodies())),
+            (layout.lanes() > 1).then(|| {
+                let (lanes, degree) = (layout.lanes(), params.degree() / layout.lanes());
                 format!("{lanes} rows share a polynomial and come apart at degree {degree}, without a key; pack brings them together again")
             }),
-            (layout.bodies > 1 && layout.axis == BodyAxis::Chunks)
+            (layout.bodies() > 1 && layout.body_axis() == BodyAxis::Chunks)
                 .then(|| "one mask serves a whole row and is multiplied once for it".to_owned()),
         ];
-        let columns = counted(layout.columns, "column");
+        let columns = counted(layout.columns(), "column");
         let mut lines = vec![format!(
             "{} x {} matrix times {columns}, exactly modulo each prime; {layout}",
             self.rows(),
@@ -451,7 +454,7 @@ pub fn explain_bootstrapped_matrix(
 /// Whether the rows of `x` share masks that can be split.
 pub(super) fn splits_masks_for(evaluator: &Evaluator, x: &Ciphertext) -> bool {
     let (layout, count) = (x.layout(), x.secret().bodies());
-    if layout.axis != BodyAxis::Rows || layout.bodies == 1 {
+    if layout.body_axis() != BodyAxis::Rows || layout.bodies() == 1 {
         return false;
     }
     let out = |index| {

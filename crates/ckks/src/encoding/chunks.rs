@@ -27,19 +27,19 @@ pub(crate) fn encode_polynomial(
     (scale, rounding): (f64, Rounding),
     level: Level,
 ) -> Result<Poly<Eval>, CkksError> {
-    if layout.encoding == Encoding::Slots {
+    if layout.encoding() == Encoding::Slots {
         let fill = |slots: &mut [Complex64]| {
             for (position, index) in layout.held(polynomial) {
-                slots[position..position + layout.copies].fill(values.get(index));
+                slots[position..position + layout.copies()].fill(values.get(index));
             }
         };
         return encode_slots(params, layout.period(), largest, fill, (scale, rounding), level);
     }
     let (_, _, component) = layout.polynomial(polynomial);
-    let mut coefficients = vec![0.0; layout.degree];
+    let mut coefficients = vec![0.0; layout.degree()];
     let mut set = |position: usize, value: f64| {
-        if position % layout.components == component {
-            coefficients[position / layout.components] = value;
+        if position % layout.components() == component {
+            coefficients[position / layout.components()] = value;
         }
     };
     for (position, index) in layout.held(polynomial) {
@@ -65,7 +65,7 @@ pub(crate) fn read_coefficients(
     polynomial: usize,
     numbers: &mut Values,
 ) {
-    if layout.encoding == Encoding::Slots {
+    if layout.encoding() == Encoding::Slots {
         let read = |slots: &[Complex64]| {
             for (position, index) in layout.held(polynomial) {
                 let value = slots[position];
@@ -82,7 +82,7 @@ pub(crate) fn read_coefficients(
     }
     let (_, _, component) = layout.polynomial(polynomial);
     let get = |position: usize| {
-        (position % layout.components == component).then(|| coefficients[position / layout.components])
+        (position % layout.components() == component).then(|| coefficients[position / layout.components()])
     };
     for (position, index) in layout.held(polynomial) {
         if let Some(value) = get(position) {

@@ -69,15 +69,15 @@ impl PartialEq for LinearTransform {
 }
 
 /// Maximum of the numbers in all diagonals: 1 GiB.
-const MOST_NUMBERS: usize = 1 << 26;
+const MAX_NUMBERS: usize = 1 << 26;
 
 /// Refuses maps whose diagonals take too much memory.
 fn check_size(diagonals: usize, length: usize) -> Result<(), CkksError> {
-    if diagonals.saturating_mul(length) <= MOST_NUMBERS {
+    if diagonals.saturating_mul(length) <= MAX_NUMBERS {
         return Ok(());
     }
     let remedy = format!(
-        "at most {MOST_NUMBERS} numbers in all diagonals: cut the matrix into blocks, or give only the diagonals that are not zero"
+        "at most {MAX_NUMBERS} numbers in all diagonals: cut the matrix into blocks, or give only the diagonals that are not zero"
     );
     let value = format!("{diagonals} diagonals of {length} numbers");
     Err(CkksError::OutOfRange { what: "the size of a linear transform", value, remedy })

@@ -87,7 +87,7 @@ impl Plaintext {
         let values = values.into();
         // Slots can hold any complex number, so the values decide whether the plaintext counts as complex.
         let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
-        Self::operand_for(x, values, Layout { complex, ..x.layout }, (level, scale), false)
+        Self::operand_for(x, values, x.layout.of_numbers(complex), (level, scale), false)
     }
 
     /// Encodes an array with a given layout.
@@ -129,7 +129,7 @@ impl Plaintext {
     ) -> Result<Self, CkksError> {
         let values: Vec<f64> =
             (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
-        let layout = Layout { complex: x.is_complex() && x.encoding() != Encoding::Slots, ..x.layout };
+        let layout = x.layout.of_numbers(x.is_complex() && x.encoding() != Encoding::Slots);
         Self::operand_for(x, ValuesRef::from(&values), layout, (level, scale), true)
     }
 
@@ -152,7 +152,7 @@ impl Plaintext {
         // one factor, so equal polynomials must have equal encodings.
         let nearest = mask && is_fine(params.degree(), largest * scale);
         let encode = |polynomial| {
-            let case = if layout.bodies == 1 {
+            let case = if layout.bodies() == 1 {
                 polynomial as u64
             } else {
                 values.name_of_some(layout.held(polynomial).map(|(_, index)| index))
@@ -192,13 +192,13 @@ impl Plaintext {
     /// How numbers are encoded in polynomials.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
-        self.layout.encoding
+        self.layout.encoding()
     }
 
     /// Whether entries are complex.
     #[must_use]
     pub fn is_complex(&self) -> bool {
-        self.layout.complex
+        self.layout.is_complex()
     }
 
     /// The place of each number.

@@ -318,31 +318,35 @@ fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
 }
 
 fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
-    if layout.encoding != Encoding::Slots || values.is_empty() {
+    if layout.encoding() != Encoding::Slots || values.is_empty() {
         return [1, 1];
     }
-    let rows = || values.chunks_exact(layout.columns);
-    let alike = |group: &[T]| group.chunks_exact(layout.columns).all(|row| *row == group[..layout.columns]);
-    let full = layout.lanes > 1 && layout.rows.is_multiple_of(layout.lanes);
-    let lanes =
-        if full && values.chunks_exact(layout.lanes * layout.columns).all(alike) { layout.lanes } else { 1 };
+    let rows = || values.chunks_exact(layout.columns());
+    let alike =
+        |group: &[T]| group.chunks_exact(layout.columns()).all(|row| *row == group[..layout.columns()]);
+    let full = layout.lanes() > 1 && layout.rows().is_multiple_of(layout.lanes());
+    let lanes = if full && values.chunks_exact(layout.lanes() * layout.columns()).all(alike) {
+        layout.lanes()
+    } else {
+        1
+    };
     // Repetitions within a row require that rows fill their polynomials.
-    let mut length = layout.capacity;
-    if layout.order == Order::Natural
-        && layout.columns.is_multiple_of(layout.capacity)
-        && (lanes > 1 || layout.lanes == 1)
+    let mut length = layout.capacity();
+    if layout.order() == Order::Natural
+        && layout.columns().is_multiple_of(layout.capacity())
+        && (lanes > 1 || layout.lanes() == 1)
     {
         let halves = |length: usize| {
             let half = length / 2;
             rows().all(|row| {
-                row.chunks_exact(layout.capacity).all(|chunk| chunk[..half] == chunk[half..length])
+                row.chunks_exact(layout.capacity()).all(|chunk| chunk[..half] == chunk[half..length])
             })
         };
         while length > 1 && halves(length) {
             length /= 2;
         }
     }
-    [lanes, layout.capacity / length]
+    [lanes, layout.capacity() / length]
 }
 
 /// Refuses numbers that do not fit the array: a wrong count, complex numbers for real coefficients, numbers
@@ -361,11 +365,11 @@ pub(crate) fn check_values(values: ValuesRef<'_>, shape: &[usize], layout: &Layo
             remedy,
         });
     }
-    if layout.encoding == Encoding::Coefficients && values.is_complex() && !layout.complex {
+    if layout.encoding() == Encoding::Coefficients && values.is_complex() && !layout.is_complex() {
         return Err(CkksError::Encoding {
             operation: "complex data",
             expected: Encoding::Slots.name().to_owned(),
-            got: layout.encoding.name().to_owned(),
+            got: layout.encoding().name().to_owned(),
         });
     }
     values.check_finite().map_err(|error| error.in_shape(shape))

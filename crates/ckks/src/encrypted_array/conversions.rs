@@ -32,7 +32,7 @@ impl ConversionPlans {
         x: &Ciphertext,
         levels: Option<usize>,
     ) -> Result<Arc<ConversionPlan>, CkksError> {
-        let inputs = (Layout { rows: 1, ..*x.layout() }, x.level().0, x.scale().to_bits(), levels);
+        let inputs = (x.layout().of_rows(1), x.level().0, x.scale().to_bits(), levels);
         let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = plans().iter().find(|(kept, _)| *kept == inputs).map(|(_, plan)| plan.clone());
         let plan = match known {

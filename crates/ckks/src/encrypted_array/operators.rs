@@ -257,7 +257,7 @@ impl EncryptedArray {
 
     /// Whether several rows share a polynomial in slots.
     pub(super) fn is_in_lanes(&self) -> bool {
-        self.data.encoding() == Encoding::Slots && self.data.layout().lanes > 1
+        self.data.encoding() == Encoding::Slots && self.data.layout().lanes() > 1
     }
 }
 

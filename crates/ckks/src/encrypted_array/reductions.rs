@@ -112,7 +112,7 @@ impl EncryptedArray {
         let masked = !self.is_in_lanes() && self.data.layout().has_padding() && along != Along::Rows;
         let squares = self.squared_differences(along, masked.then_some(share))?;
         // A vector takes a product more, and whoever rescales himself gets the last one as it is.
-        let last = masked && (keepdims || along == Along::Both || self.data.layout().rows == 1);
+        let last = masked && (keepdims || along == Along::Both || self.data.layout().rows() == 1);
         let squares = if last { squares } else { squares.rescaled_anyway()? };
         squares.scaled_sums(along, keepdims, (!masked).then_some(share))
     }
@@ -194,7 +194,7 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] unless the vector has a number for each column; as [`EncryptedArray::mul`] and
     /// [`EncryptedArray::sum`].
     pub fn times_vector<'a>(&self, vector: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
-        let columns = self.data.layout().columns;
+        let columns = self.data.layout().columns();
         let check = |shape: &[usize]| {
             if shape == [columns] {
                 return Ok(());
@@ -226,9 +226,9 @@ impl EncryptedArray {
         let layout = self.data.layout();
         match along {
             Along::Nothing => 1,
-            Along::Columns => layout.columns,
-            Along::Rows => layout.rows,
-            Along::Both => layout.rows * layout.columns,
+            Along::Columns => layout.columns(),
+            Along::Rows => layout.rows(),
+            Along::Both => layout.rows() * layout.columns(),
         }
     }
 
@@ -247,10 +247,10 @@ impl EncryptedArray {
             Along::Rows if self.is_in_lanes() => {
                 // Slots of lanes without a row are added, too.
                 let whole =
-                    if layout.rows.is_multiple_of(layout.lanes) { self.clone() } else { self.cleared()? };
-                whole.map_settled(Evaluator::sum_of_rows)?.reshaped(&[1, layout.columns])
+                    if layout.rows().is_multiple_of(layout.lanes()) { self.clone() } else { self.cleared()? };
+                whole.map_settled(Evaluator::sum_of_rows)?.reshaped(&[1, layout.columns()])
             }
-            Along::Rows => self.map(Evaluator::sum_of_rows)?.reshaped(&[1, layout.columns]),
+            Along::Rows => self.map(Evaluator::sum_of_rows)?.reshaped(&[1, layout.columns()]),
             Along::Both => self.sums(Along::Rows)?.sums(Along::Columns),
         }
     }
@@ -285,10 +285,10 @@ impl EncryptedArray {
         factor: Option<f64>,
     ) -> Result<Self, CkksError> {
         let (shape, layout) = (self.data.shape(), self.data.layout());
-        if along == Along::Columns && !keepdims && shape.len() == 2 && layout.rows > 1 {
+        if along == Along::Columns && !keepdims && shape.len() == 2 && layout.rows() > 1 {
             return if self.is_in_lanes() {
                 let column = self.filled()?.totals_in_lanes(factor.unwrap_or(1.0))?;
-                column.reshaped(&[layout.rows])
+                column.reshaped(&[layout.rows()])
             } else {
                 self.sums_as_vector(factor)
             };
@@ -315,7 +315,7 @@ impl EncryptedArray {
     /// remembers itself.
     fn means(&self, along: Along, keepdims: bool) -> Result<Self, CkksError> {
         let (count, layout) = (self.count(along), self.data.layout());
-        let stays = keepdims || along == Along::Both || layout.rows == 1;
+        let stays = keepdims || along == Along::Both || layout.rows() == 1;
         // Of parameters that bootstrap, not of keys that do: a dry run finds the keys, and takes the same
         // steps.
         let small = self.data.params().has_bootstrap_levels();
@@ -332,8 +332,8 @@ impl EncryptedArray {
         if !(stays && plain && padded && fits && matches!(along, Along::Columns | Along::Both)) {
             let means = self.scaled_sums(along, keepdims, Some(1.0 / count as f64))?;
             // A mean of rows is in the places of columns, and in lanes without a row.
-            let behind =
-                layout.has_padding() && (along != Along::Rows || !layout.rows.is_multiple_of(layout.lanes));
+            let behind = layout.has_padding()
+                && (along != Along::Rows || !layout.rows().is_multiple_of(layout.lanes()));
             if self.is_in_lanes() && behind {
                 let _ = means.made.mean_of.set((means.data.clone(), 1));
             }
@@ -367,14 +367,14 @@ impl EncryptedArray {
         let alike = x.encoding() == Encoding::Slots
             && x.padding() == Padding::Zero
             && x.layout().has_padding()
-            && x.layout().bodies == 1
+            && x.layout().bodies() == 1
             && (x.level(), x.params(), x.secret()) == (sum.level(), sum.params(), sum.secret())
             && x.scale() == sum.scale()
             && x.is_symbol() == sum.is_symbol();
-        let rows = x.layout().rows;
+        let rows = x.layout().rows();
         let fits = sum.layout().period() == 1
-            && (sum.layout().rows == 1
-                || (sum.layout().rows == rows && sum.shape().len() == x.shape().len()));
+            && (sum.layout().rows() == 1
+                || (sum.layout().rows() == rows && sum.shape().len() == x.shape().len()));
         let headroom = x.params().log2_q(x.level()) - 2.0 - x.scale().log2();
         let largest = x.bound().zip(sum.bound()).map(|(own, sum)| own * *count as f64 + sum);
         if !alike || !fits || x.level().0 == 0 || largest.is_some_and(|largest| largest.log2() > headroom) {
@@ -415,13 +415,13 @@ impl EncryptedArray {
     /// This array with zeros behind each row, where there are places.
     fn filled(&self) -> Result<Self, CkksError> {
         let layout = self.data.layout();
-        if layout.columns == layout.capacity { Ok(self.clone()) } else { self.cleared() }
+        if layout.columns() == layout.capacity() { Ok(self.clone()) } else { self.cleared() }
     }
 
     /// `factor` times the sum of every row, as a vector.
     fn sums_as_vector(&self, factor: Option<f64>) -> Result<Self, CkksError> {
         if self.data.encoding() != Encoding::Slots {
-            let rows = self.data.layout().rows;
+            let rows = self.data.layout().rows();
             let remedy = format!(
                 "sums of {rows} rows in coefficients are in {rows} polynomials, and no vector: keep the axis, or encrypt the array in slots"
             );
@@ -438,25 +438,30 @@ impl EncryptedArray {
     /// quarter, .., 1.
     fn row_products(&self) -> Result<Self, CkksError> {
         let layout = *self.data.layout();
-        if self.is_in_lanes() || layout.chunks > 1 {
-            let remedy = if layout.chunks > 1 {
-                let capacity = layout.capacity;
+        if self.is_in_lanes() || layout.chunks() > 1 {
+            let remedy = if layout.chunks() > 1 {
+                let capacity = layout.capacity();
                 format!(
                     "a row of {} numbers takes several polynomials: multiply the products of its parts of at most {capacity} numbers",
-                    layout.columns
+                    layout.columns()
                 )
             } else {
                 "rows that share polynomials would be multiplied with each other: encrypt the array with one row in each polynomial".to_owned()
             };
             let left = self.data.shape().to_vec();
-            return Err(CkksError::Shape { operation: ROW_PRODUCT, left, right: vec![layout.rows], remedy });
+            return Err(CkksError::Shape {
+                operation: ROW_PRODUCT,
+                left,
+                right: vec![layout.rows()],
+                remedy,
+            });
         }
         self.cleared()?.map_settled(Evaluator::row_product)
     }
 
     /// The product of all rows, entry by entry, as one row: of the upper half with the lower one, and so on.
     fn product_of_rows(&self) -> Result<Self, CkksError> {
-        let rows = self.data.layout().rows;
+        let rows = self.data.layout().rows();
         if rows == 1 {
             return Ok(self.clone());
         }

@@ -26,9 +26,9 @@ impl EncryptedArray {
     ) -> Result<Self, CkksError> {
         let in_slots = self.data.encoding() == Encoding::Slots;
         // In slots a product picks columns, and one of several rows that share a polynomial.
-        let takes_product = in_slots && (columns.is_some() || self.data.layout().lanes > 1);
+        let takes_product = in_slots && (columns.is_some() || self.data.layout().lanes() > 1);
         let work = |evaluator: &Evaluator, x: &Ciphertext| {
-            let width = x.layout().columns;
+            let width = x.layout().columns();
             let Some(rows) = rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
             let picked = evaluator.select_rows(x, rows)?;
             let picked = match columns {

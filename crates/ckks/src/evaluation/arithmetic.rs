@@ -46,7 +46,7 @@ fn combined(
 }
 
 /// Minimum of the bits of the largest factor relative to the rounding error.
-const LEAST_FACTOR_BITS: f64 = 10.0;
+const MIN_FACTOR_BITS: f64 = 10.0;
 
 /// Refuses factors of magnitude up to `largest` that are lost when they are rounded at `scale`, with rounding
 /// errors of `rounding` units. Accepts factors that are all zero.
@@ -55,7 +55,7 @@ const LEAST_FACTOR_BITS: f64 = 10.0;
 /// [`CkksError::OutOfRange`].
 pub(crate) fn check_factor(largest: f64, scale: f64, rounding: f64) -> Result<(), CkksError> {
     let bits = (largest * scale / rounding).log2();
-    if largest == 0.0 || bits >= LEAST_FACTOR_BITS {
+    if largest == 0.0 || bits >= MIN_FACTOR_BITS {
         return Ok(());
     }
     Err(CkksError::factor_too_small(largest, bits, scale.log2()))
@@ -76,12 +76,12 @@ fn fits(out: &Ciphertext, x: &Ciphertext) -> bool {
 fn common_factors<'m>(layout: &Layout, messages: &'m [Poly<Eval>]) -> Result<Vec<&'m Poly<Eval>>, CkksError> {
     let of_bundle = |bundle: usize| {
         let mut factors =
-            (0..layout.bodies).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
+            (0..layout.bodies()).filter_map(|body| messages.get(layout.polynomial_at(bundle, body)?));
         let first = factors.next()?;
         factors.all(|factor| factor == first).then_some(first)
     };
     let factors: Option<Vec<_>> = (0..layout.bundles()).map(of_bundle).collect();
-    factors.ok_or(CkksError::shared_mask(ELEMENT_WISE, layout.bodies, "the factors differ from body to body", "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask"))
+    factors.ok_or(CkksError::shared_mask(ELEMENT_WISE, layout.bodies(), "the factors differ from body to body", "multiply all rows or chunks of one mask by the same numbers, or take the bodies apart with split_mask"))
 }
 
 impl Evaluator {
@@ -148,7 +148,7 @@ impl Evaluator {
         self.record_pass(x)?;
         x.bundles.iter_mut().zip(&y.bundles).try_for_each(|(x, y)| in_place(x, y))?;
         x.estimate = estimate;
-        x.layout.complex |= y.is_complex();
+        x.layout = x.layout.of_numbers(x.is_complex() || y.is_complex());
         x.layout = x.layout.with_padding(x.padding().max(y.padding()));
         Ok(())
     }
@@ -224,9 +224,9 @@ impl Evaluator {
         let estimate = x.estimate.clone().plus(plaintext.rounded_estimate());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
-        sum.layout.complex |= plaintext.is_complex();
+        sum.layout = sum.layout.of_numbers(sum.is_complex() || plaintext.is_complex());
         for (index, bundle) in sum.bundles.iter_mut().enumerate() {
-            for body in 0..x.layout.bodies {
+            for body in 0..x.layout.bodies() {
                 let message =
                     x.layout.polynomial_at(index, body).and_then(|polynomial| messages.get(polynomial));
                 message.map_or(Ok(()), |message| bundle.add_message(body, message))?;
@@ -352,7 +352,7 @@ impl Evaluator {
             .map(|(bundle, factor)| bundle.times_poly(factor))
             .collect::<Result<_, _>>()?;
         let mut product = x.with(bundles, x.level, scale).estimated(|_| estimate);
-        product.layout.complex |= plaintext.is_complex();
+        product.layout = product.layout.of_numbers(product.is_complex() || plaintext.is_complex());
         self.record(&product, || {
             Ok(x.params.rows_cost(x.polys_per_bundle() * x.params.chain().basis(x.level).len()))
         })?;

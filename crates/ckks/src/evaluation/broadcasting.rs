@@ -46,7 +46,7 @@ pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result
 
 /// Whether the only number of each row is in all slots of its polynomial.
 fn is_everywhere(layout: &Layout) -> bool {
-    (layout.columns, layout.period()) == (1, 1)
+    (layout.columns(), layout.period()) == (1, 1)
 }
 
 impl Evaluator {
@@ -64,7 +64,7 @@ impl Evaluator {
         // The array that has the common shape, or whose rows share polynomials, determines the places of the
         // numbers; if both have the common shape, the array whose numbers are not in all slots.
         let decides = y.shape() == shape && !(x.shape() == shape && is_everywhere(&y.layout));
-        if decides || (y.layout.lanes > 1 && x.shape() != shape) {
+        if decides || (y.layout.lanes() > 1 && x.shape() != shape) {
             let y = self.spread(y, &shape)?;
             return Ok((self.spread_like(x, &y)?, y));
         }
@@ -82,22 +82,23 @@ impl Evaluator {
         like: &Ciphertext,
     ) -> Result<Cow<'c, Ciphertext>, CkksError> {
         let (own, to) = (x.layout, like.layout);
-        let in_slots = own.encoding == Encoding::Slots && to.encoding == Encoding::Slots;
-        let placed = x.shape() == like.shape() && own.capacity == to.capacity;
-        if placed || !in_slots || (own.lanes, own.bodies, to.bodies) != (1, 1, 1) {
+        let in_slots = own.encoding() == Encoding::Slots && to.encoding() == Encoding::Slots;
+        let placed = x.shape() == like.shape() && own.capacity() == to.capacity();
+        if placed || !in_slots || (own.lanes(), own.bodies(), to.bodies()) != (1, 1, 1) {
             return self.spread(x, like.shape());
         }
-        let everywhere = is_everywhere(&own) && (own.rows == 1 || (own.rows == to.rows && to.lanes == 1));
-        let alike = (own.columns, own.capacity, own.copies, own.order)
-            == (to.columns, to.capacity, to.copies, to.order);
-        let row = own.rows == 1 && own.chunks == 1 && alike;
+        let everywhere =
+            is_everywhere(&own) && (own.rows() == 1 || (own.rows() == to.rows() && to.lanes() == 1));
+        let alike = (own.columns(), own.capacity(), own.copies(), own.order())
+            == (to.columns(), to.capacity(), to.copies(), to.order());
+        let row = own.rows() == 1 && own.chunks() == 1 && alike;
         if !(everywhere || row) {
             return self.spread(x, like.shape());
         }
-        let layout = Layout { complex: own.complex, ..to };
+        let layout = to.of_numbers(own.is_complex());
         // The row is also in lanes without a row.
         let padding =
-            if everywhere || !to.rows.is_multiple_of(to.lanes) { Padding::Dirty } else { x.padding() };
+            if everywhere || !to.rows().is_multiple_of(to.lanes()) { Padding::Dirty } else { x.padding() };
         let layout = layout.with_padding(padding);
         layout.check(like.shape(), x.params.degree())?;
         if !x.is_symbol() {
@@ -105,13 +106,13 @@ impl Evaluator {
             check_free(REPETITION, bytes, "combine a few rows at a time, or check the shapes")?;
         }
         // Bundles of the result for each row of `x`.
-        let each = if own.rows == 1 { layout.bundles() } else { layout.bundles_per_line() };
+        let each = if own.rows() == 1 { layout.bundles() } else { layout.bundles_per_line() };
         let bundles = x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), each)).collect();
         let repeated = x.with_all((&x.params, like.shape().to_vec()), layout, bundles, (x.level, x.scale));
         // The row is repeated for each row, or the number in each polynomial of a row.
-        let rows = if own.rows == 1 { to.rows } else { 1 };
-        let in_row = |own: Estimate| if everywhere { own.with_number_repeated(to.chunks) } else { own };
-        Ok(Cow::Owned(repeated.estimated(|own| in_row(own).with_rows_repeated(rows, to.lanes))))
+        let rows = if own.rows() == 1 { to.rows() } else { 1 };
+        let in_row = |own: Estimate| if everywhere { own.with_number_repeated(to.chunks()) } else { own };
+        Ok(Cow::Owned(repeated.estimated(|own| in_row(own).with_rows_repeated(rows, to.lanes()))))
     }
 
     /// [`Evaluator::broadcast_to`] that borrows an array which already has the shape.
@@ -144,10 +145,10 @@ impl Evaluator {
             });
         }
         let (rows, columns) = (shape.iter().rev().skip(1).product(), shape.last().copied().unwrap_or(1));
-        let wide = if x.layout.columns == columns { x.clone() } else { self.broadcast(x, columns)? };
-        let layout = Layout { rows, ..wide.layout };
+        let wide = if x.layout.columns() == columns { x.clone() } else { self.broadcast(x, columns)? };
+        let layout = wide.layout.of_rows(rows);
         layout.check(shape, x.params.degree())?;
-        if wide.layout.rows == rows {
+        if wide.layout.rows() == rows {
             return Ok(wide.rearranged(shape.to_vec(), layout));
         }
         check_rows(&wide, REPETITION)?;
@@ -161,7 +162,7 @@ impl Evaluator {
         let bundles: Vec<Bundle<Eval>> =
             if x.is_symbol() { Vec::new() } else { vec![&wide.bundles[..]; rows].concat() };
         let repeated = wide.with_all((&x.params, shape.to_vec()), layout, bundles, (x.level, x.scale));
-        Ok(repeated.estimated(|own| own.with_rows_repeated(rows, layout.lanes)))
+        Ok(repeated.estimated(|own| own.with_rows_repeated(rows, layout.lanes())))
     }
 
     /// `factor` times an array of one column in slots, such as sums of rows, as a vector: one product with a
@@ -218,10 +219,10 @@ impl Evaluator {
     pub fn broadcast(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, BROADCAST)?;
-        if x.layout.lanes > 1 || x.layout.copies > 1 {
+        if x.layout.lanes() > 1 || x.layout.copies() > 1 {
             return self.broadcast_copies(x, columns);
         }
-        if (x.layout.columns, x.layout.capacity) != (1, 1) {
+        if (x.layout.columns(), x.layout.capacity()) != (1, 1) {
             let remedy = "repeat arrays of one column, as sums of rows are".to_owned();
             return Err(CkksError::Shape {
                 operation: BROADCAST,
@@ -233,25 +234,28 @@ impl Evaluator {
         let rows = x.shape.len().saturating_sub(1);
         let shape = [&x.shape[..rows], &[columns]].concat();
         let layout = x.layout.of_shape(&shape)?.with_padding(Padding::Dirty);
-        if layout.chunks > 1 && x.layout.axis == BodyAxis::Chunks && x.layout.bodies > 1 {
+        if layout.chunks() > 1 && x.layout.body_axis() == BodyAxis::Chunks && x.layout.bodies() > 1 {
             return Err(CkksError::shared_mask(
                 BROADCAST,
-                x.layout.bodies,
+                x.layout.bodies(),
                 "the chunks of a row would be under different secrets",
                 "take the bodies apart with split_mask, or put rows under one mask",
             ));
         }
-        let bundles =
-            x.bundles.iter().flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks)).collect();
+        let bundles = x
+            .bundles
+            .iter()
+            .flat_map(|bundle| std::iter::repeat_n(bundle.clone(), layout.chunks()))
+            .collect();
         let repeated = Ciphertext { shape, ..x.with_layout(layout, bundles) };
-        Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks)))
+        Ok(repeated.estimated(|own| own.with_number_repeated(layout.chunks())))
     }
 
     /// [`Evaluator::broadcast`] of numbers with several copies: the copies become the numbers of the row.
     fn broadcast_copies(&self, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
-        let Layout { copies, lanes, .. } = x.layout;
+        let (copies, lanes) = (x.layout.copies(), x.layout.lanes());
         let shape = [&x.shape[..x.shape.len().saturating_sub(1)], &[columns]].concat();
-        if (x.layout.columns, x.layout.capacity) != (1, 1) || columns > copies {
+        if (x.layout.columns(), x.layout.capacity()) != (1, 1) || columns > copies {
             let remedy = format!(
                 "each number of the first array is in {copies} neighbouring slots, {lanes} rows in a polynomial: of sums of rows keep the column, or encrypt a \
                  column with `copies` as many as its rows are to have numbers, rounded up to a power of two"
@@ -263,7 +267,7 @@ impl Evaluator {
                 remedy,
             });
         }
-        let layout = Layout { columns, capacity: copies, copies: 1, ..x.layout };
+        let layout = x.layout.copies_as_columns(columns);
         let padding = if columns < copies { Padding::Dirty } else { x.padding() };
         Ok(x.clone().rearranged(shape, layout.with_padding(padding)))
     }

@@ -51,7 +51,7 @@ impl Evaluator {
     pub fn select_columns(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_range(x, &columns)?;
-        if columns == (0..x.layout.columns) {
+        if columns == (0..x.layout.columns()) {
             return Ok(x.clone());
         }
         if x.encoding() == Encoding::Slots {
@@ -60,7 +60,7 @@ impl Evaluator {
         let (after, sources) = selected(x, &columns)?;
         let mut shape = x.shape.clone();
         shape.pop();
-        shape.push(after.columns);
+        shape.push(after.columns());
         after.check(&shape, x.params.degree())?;
         let powers: Vec<usize> =
             sources.iter().map(|source| source.power).filter(|&power| power > 0).collect();
@@ -135,12 +135,12 @@ fn check_range(x: &Ciphertext, columns: &Range<usize>) -> Result<(), CkksError> 
 fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Source>), CkksError> {
     let (layout, Range { start, end }) = (x.layout, columns.clone());
     let refused = |reason: String| Err(CkksError::Unsuitable { operation: SELECTION, reason });
-    if layout.order != Order::Natural {
+    if layout.order() != Order::Natural {
         return refused(
             "the numbers are in bit-reversed order: encrypt the array in natural order".to_owned(),
         );
     }
-    let capacity = layout.capacity;
+    let capacity = layout.capacity();
     let (first, last, shift) = (start / capacity, (end - 1) / capacity, start % capacity);
     if shift > 0 && first < last {
         let remedy = if x.shape.len() == 1 {
@@ -156,17 +156,17 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
         ));
     }
     check_masks(&layout, columns)?;
-    let whole = shift == 0 && (end == layout.columns || end.is_multiple_of(capacity));
-    let padding = if whole { layout.padding } else { Padding::Dirty };
-    let after = Layout { columns: end - start, chunks: last - first + 1, ..layout }.with_padding(padding);
-    let group = if layout.axis == BodyAxis::Chunks { first / layout.bodies } else { first };
+    let whole = shift == 0 && (end == layout.columns() || end.is_multiple_of(capacity));
+    let padding = if whole { layout.padding() } else { Padding::Dirty };
+    let after = layout.of_columns(end - start).with_padding(padding);
+    let group = if layout.body_axis() == BodyAxis::Chunks { first / layout.bodies() } else { first };
     let mut sources = Vec::with_capacity(after.bundles_per_line());
     for own in 0..after.groups() {
         for component in 0..after.stored_components(own) {
             // Bundle `component` starts with the coefficient of X^component.
             let position = component + shift * layout.stride();
-            let bundle = layout.bundle(0, group + own, position % layout.components);
-            sources.push(Source { bundle, power: position / layout.components });
+            let bundle = layout.bundle(0, group + own, position % layout.components());
+            sources.push(Source { bundle, power: position / layout.components() });
         }
     }
     Ok((after, sources))
@@ -175,22 +175,22 @@ fn selected(x: &Ciphertext, columns: &Range<usize>) -> Result<(Layout, Vec<Sourc
 /// Refuses ranges that would leave chunks in bodies without an entry, which must hold zero, or move a chunk
 /// to another body.
 fn check_masks(layout: &Layout, &Range { start, end }: &Range<usize>) -> Result<(), CkksError> {
-    if layout.axis == BodyAxis::Rows || layout.bodies == 1 {
+    if layout.body_axis() == BodyAxis::Rows || layout.bodies() == 1 {
         return Ok(());
     }
-    let (first, last) = (start / layout.capacity, (end - 1) / layout.capacity);
-    let ends = end == layout.columns
-        || (end.is_multiple_of(layout.capacity) && (last + 1).is_multiple_of(layout.bodies));
+    let (first, last) = (start / layout.capacity(), (end - 1) / layout.capacity());
+    let ends = end == layout.columns()
+        || (end.is_multiple_of(layout.capacity()) && (last + 1).is_multiple_of(layout.bodies()));
     // The last chunk under its mask may be cut, unless its polynomial is split and some components would have
     // no entry.
-    let cut =
-        layout.components == 1 && ((last + 1).is_multiple_of(layout.bodies) || last + 1 == layout.chunks);
-    if first.is_multiple_of(layout.bodies) && (ends || cut) {
+    let cut = layout.components() == 1
+        && ((last + 1).is_multiple_of(layout.bodies()) || last + 1 == layout.chunks());
+    if first.is_multiple_of(layout.bodies()) && (ends || cut) {
         return Ok(());
     }
     Err(CkksError::shared_mask(
         SELECTION,
-        layout.bodies,
+        layout.bodies(),
         "columns under one mask are selected together",
         "take the bodies apart with split_mask first, or select whole masks, all bodies of each",
     ))

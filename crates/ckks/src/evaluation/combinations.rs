@@ -142,7 +142,7 @@ impl Evaluator {
         let mut sum = first
             .with(bundles.collect::<Result<_, _>>()?, level, scale)
             .estimated(|own| estimate.unwrap_or(own));
-        sum.layout.complex = complex;
+        sum.layout = sum.layout.of_numbers(complex);
         Ok(sum.padded(padding))
     }
 
@@ -235,7 +235,7 @@ impl Evaluator {
         };
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
         let mut sum = first.with(bundles, below, rescaled).estimated(|own| estimate.unwrap_or(own));
-        sum.layout.complex = complex;
+        sum.layout = sum.layout.of_numbers(complex);
         self.switched(params, sum.padded(padding), Operation::Multiply, level, params.step_product(level))
     }
 
@@ -270,11 +270,11 @@ impl Evaluator {
                 let layout = sum.layout;
                 for (index, bundle) in sum.bundles.iter_mut().enumerate() {
                     let mut held =
-                        (0..layout.bodies).filter(|&body| layout.polynomial_at(index, body).is_some());
+                        (0..layout.bodies()).filter(|&body| layout.polynomial_at(index, body).is_some());
                     held.try_for_each(|body| bundle.add_message(body, &message))?;
                 }
             }
-            sum.layout.complex |= im != 0;
+            sum.layout = sum.layout.of_numbers(sum.is_complex() || im != 0);
             sum = sum.padded(Padding::Dirty);
         }
         Ok(sum)
@@ -321,7 +321,7 @@ impl Evaluator {
         }
         let result = whole(Vec::new());
         // The last chunk of a row represents all chunks, because it has the padding.
-        let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks - 1)))?;
+        let part = self.repeated(x.layout.bundles(), || run(&x.part(x.layout.chunks() - 1)))?;
         Ok(result.estimated(|_| part.estimate.clone()))
     }
 }
@@ -354,7 +354,7 @@ fn combine(
     (index, unit): (usize, Option<&Poly<Eval>>),
 ) -> Result<Bundle<Eval>, CkksError> {
     let (ring, basis) = (params.chain().ring(), params.chain().basis(level));
-    let zero = || Bundle::zero(ring, &basis, Rank(params.rank()), Bodies(first.layout.bodies));
+    let zero = || Bundle::zero(ring, &basis, Rank(params.rank()), Bodies(first.layout.bodies()));
     let mut sum = zero()?;
     let mut imaginary = None;
     for &(x, re, im) in parts {

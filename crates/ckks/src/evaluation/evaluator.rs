@@ -100,7 +100,7 @@ pub(super) fn entrywise(
     (x, y): (&Ciphertext, &Ciphertext),
     padding: Padding,
 ) -> Ciphertext {
-    z.layout.complex = x.is_complex() || y.is_complex();
+    z.layout = z.layout.of_numbers(x.is_complex() || y.is_complex());
     z.padded(padding)
 }
 
@@ -619,7 +619,7 @@ impl Evaluator {
             });
         }
         if !x.layout.same_places(&y.layout) {
-            let remedy = if x.layout.bodies != y.layout.bodies {
+            let remedy = if x.layout.bodies() != y.layout.bodies() {
                 "encrypt both in one way, or take the bodies apart and put them under one mask in one way"
             } else {
                 "encrypt both in one way, one with the capacity, the lanes and the copies that the other's layout shows"

@@ -78,7 +78,7 @@ impl Evaluator {
         x.check_main(SHARE)?;
         let rounds = format_switch_rounds(bodies);
         // All rounds use one axis.
-        let axis = x.layout.with_bodies(bodies, axis)?.axis;
+        let axis = x.layout.with_bodies(bodies, axis)?.body_axis();
         rounds
             .into_iter()
             .try_fold(x.clone(), |shared, (_, to)| self.format_switched(&shared, to, Some(axis)))
@@ -91,7 +91,7 @@ impl Evaluator {
         bodies: usize,
         axis: Option<BodyAxis>,
     ) -> Result<Ciphertext, CkksError> {
-        let from = x.layout.bodies;
+        let from = x.layout.bodies();
         let layout = x.layout.with_bodies(bodies, axis)?;
         let operation = Operation::Switch(Switch::FormatSwitch { from, to: bodies });
         let found = self.keys_of(KeyQuery::new(SHARE, operation, x).switching(layout.bundles()))?;

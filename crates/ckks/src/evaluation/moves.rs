@@ -197,7 +197,7 @@ impl Evaluator {
         if x.encoding() == Encoding::Slots {
             x.check_one_lane(TO_RING)?;
         }
-        let (lanes, whole) = (x.layout.lanes, x.params.degree());
+        let (lanes, whole) = (x.layout.lanes(), x.params.degree());
         if whole > degree * lanes {
             let reason =
                 format!("rows of degree {} do not fit into the ring of degree {degree}", whole / lanes);
@@ -252,32 +252,29 @@ impl Evaluator {
         check_convertible(x, target.degree(), operation)?;
         let (before, after) = (x.layout, x.layout.split_degree(gap)?);
         let ring = target.chain().ring();
-        if before.encoding == Encoding::Coefficients {
+        if before.encoding() == Encoding::Coefficients {
             self.record(x, || {
                 let mut cost =
                     x.params.transforms_cost(x.level, from.degree).times(x.polys_per_bundle() as f64);
                 let (polys, per_bundle) =
-                    (target.rank() + after.bodies, after.bundles() as f64 / before.bundles() as f64);
+                    (target.rank() + after.bodies(), after.bundles() as f64 / before.bundles() as f64);
                 cost += x.params.transforms_cost(x.level, target.degree()).times(polys as f64 * per_bundle);
                 Ok(cost)
             })?;
         }
-        if x.is_symbol() || before.encoding == Encoding::Slots {
+        if x.is_symbol() || before.encoding() == Encoding::Slots {
             let bundles = x.bundles.iter().map(|bundle| bundle.extract(ring)).collect::<Result<_, _>>()?;
             // A slot is a sum of fewer coefficients; the noise of the dropped ones vanishes.
-            let kept = if before.encoding == Encoding::Slots { (gap as f64).sqrt().recip() } else { 1.0 };
+            let kept = if before.encoding() == Encoding::Slots { (gap as f64).sqrt().recip() } else { 1.0 };
             return Ok(x.moved_as(&target, after, bundles).estimated(|own| own.errors_times(kept)));
         }
-        if before.lanes > 1 {
+        if before.lanes() > 1 {
             return Ok(x.moved_as(&target, after, rows_of(x, ring)?));
         }
         // LWE samples count as components here.
-        let split = Layout {
-            components: before.components * gap / before.stride().min(gap),
-            degree: target.degree(),
-            ..before
-        };
-        let inner = split.components / before.components;
+        let split =
+            before.in_components(target.degree(), before.components() * gap / before.stride().min(gap));
+        let inner = split.components() / before.components();
         let mut bundles = Vec::with_capacity(after.bundles());
         for line in 0..split.lines() {
             for group in 0..split.groups() {
@@ -285,7 +282,7 @@ impl Evaluator {
                 // that follow have the lower degree.
                 let mut sources = Vec::new();
                 for component in 0..split.stored_components(group) {
-                    let (outer, place) = (component % before.components, component / before.components);
+                    let (outer, place) = (component % before.components(), component / before.components());
                     if place == 0 {
                         sources.push(x.bundles[before.bundle(line, group, outer)].clone().into_coeff());
                     }
@@ -303,7 +300,7 @@ impl Evaluator {
 
 /// The components of every bundle, each of which is a row. [pcmm-mambo, App. A, ModDecomp]
 fn rows_of(x: &Ciphertext, ring: &Ring) -> Result<Vec<Bundle<Eval>>, CkksError> {
-    let Layout { rows: count, lanes, .. } = x.layout;
+    let (count, lanes) = (x.layout.rows(), x.layout.lanes());
     let mut rows = Vec::with_capacity(count);
     for bundle in x.bundles() {
         let source = bundle.clone().into_coeff();
@@ -326,13 +323,13 @@ pub(super) fn members_of(from: &Layout, to: &Layout, gap: usize) -> Members {
     let split = from.as_samples_of(gap);
     // Component i of the result is packed from the components congruent to i modulo the number of remaining
     // components.
-    let group = split.components.min(gap);
+    let group = split.components().min(gap);
     let mut all = Vec::with_capacity(to.bundles());
     for line in 0..to.lines() {
         for part in 0..to.groups() {
             let stored = split.stored_components(part);
             for component in 0..to.stored_components(part) {
-                let members = (0..group).map(|j| component + j * to.components);
+                let members = (0..group).map(|j| component + j * to.components());
                 all.push(members.map(|i| (i < stored).then(|| split.bundle(line, part, i))).collect());
             }
         }
@@ -481,10 +478,11 @@ pub(super) fn check_convertible(
     operation: &'static str,
 ) -> Result<(), CkksError> {
     let layout = &x.layout;
-    if layout.encoding == Encoding::Coefficients || (layout.chunks == 1 && layout.period() <= degree / 2) {
+    if layout.encoding() == Encoding::Coefficients || (layout.chunks() == 1 && layout.period() <= degree / 2)
+    {
         return Ok(());
     }
-    let columns = layout.columns;
+    let columns = layout.columns();
     let reason = format!(
         "rows of {columns} entries do not fit the {} slots of degree {degree}: split the rows, or use a smaller rank",
         degree / 2

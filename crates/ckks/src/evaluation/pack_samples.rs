@@ -114,7 +114,7 @@ impl Evaluator {
     pub fn pack_rows(&self, x: &Ciphertext, midpoints: &[usize]) -> Result<Ciphertext, CkksError> {
         let gap = x.params.rlwe_shape().degree / x.params.degree();
         let layout = x.layout.gathered(gap)?;
-        let row = |row: usize| (row < x.layout.rows).then_some(row);
+        let row = |row: usize| (row < x.layout.rows()).then_some(row);
         let members = (0..layout.row_groups())
             .map(|group| (group * gap..(group + 1) * gap).map(row).collect())
             .collect();

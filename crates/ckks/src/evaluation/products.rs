@@ -7,7 +7,7 @@ use clathrate_lattice::{Bundle, Eval, Level};
 use super::evaluator::{Evaluator, KeyQuery, LevelsNeeded, check_slots, entrywise};
 use super::sums::{doublings, of_one_column};
 use crate::arrays::estimate::Along;
-use crate::arrays::{Ciphertext, Estimate, Layout, Order};
+use crate::arrays::{Ciphertext, Estimate, Order};
 use crate::error::CkksError;
 use crate::keys::{Found, Operation};
 
@@ -116,11 +116,12 @@ impl Evaluator {
     pub fn row_product(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_slots(x, PRODUCT_OF_ROW)?;
-        if (x.layout.lanes, x.layout.chunks) != (1, 1) {
+        if (x.layout.lanes(), x.layout.chunks()) != (1, 1) {
             let reason = "each row is in one polynomial of its own".to_owned();
             return Err(CkksError::Unsuitable { operation: PRODUCT_OF_ROW, reason });
         }
-        let Layout { columns, capacity, copies, order, .. } = x.layout;
+        let (columns, capacity) = (x.layout.columns(), x.layout.capacity());
+        let (copies, order) = (x.layout.copies(), x.layout.order());
         let factors = columns.next_power_of_two();
         let mut product = self.with_ones(x, factors)?;
         // In bit-reversed order, neighbouring numbers are at the farthest places.
@@ -149,20 +150,19 @@ impl Evaluator {
     /// Rows in slots, padded with ones up to `length` numbers.
     fn with_ones(&self, x: &Ciphertext, length: usize) -> Result<Ciphertext, CkksError> {
         let (layout, mut shape) = (x.layout, x.shape.clone());
-        if length < layout.capacity || layout.columns < length {
+        if length < layout.capacity() || layout.columns() < length {
             x.check_padding(PRODUCT_OF_ROW)?;
         }
         let Some(columns) = shape.last_mut().filter(|columns| **columns < length) else {
             return Ok(x.clone());
         };
         *columns = length;
-        let row = (0..length).map(|place| if place < layout.columns { 0.0 } else { 1.0 });
-        let values: Vec<f64> = std::iter::repeat_n(row, layout.rows).flatten().collect();
-        let rows =
-            x.clone().rearranged(shape, Layout { columns: length, ..layout }.with_padding(x.padding()));
-        let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns) as f64);
+        let row = (0..length).map(|place| if place < layout.columns() { 0.0 } else { 1.0 });
+        let values: Vec<f64> = std::iter::repeat_n(row, layout.rows()).flatten().collect();
+        let rows = x.clone().rearranged(shape, layout.of_columns(length).with_padding(x.padding()));
+        let (most, ones) = (x.estimate.magnitude.max(1.0), (length - layout.columns()) as f64);
         // The numbers are unchanged, and all new numbers are 1.
-        let squares = layout.columns as f64 * x.estimate.typical.powi(2) + ones;
+        let squares = layout.columns() as f64 * x.estimate.typical.powi(2) + ones;
         let typical = (squares / length as f64).sqrt().min(most);
         Ok(self.add_plain(&rows, &values)?.estimated(|own| {
             let mut known = own.at_most(most);

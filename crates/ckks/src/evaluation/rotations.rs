@@ -5,7 +5,7 @@ use clathrate_lattice::{Bundle, Eval, SwitchKey};
 use rustfft::num_complex::Complex64;
 
 use super::evaluator::{Evaluator, KeyQuery, check_slots};
-use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
+use crate::arrays::{Ciphertext, Estimate, Order, Padding};
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, Operation};
 
@@ -16,11 +16,11 @@ const CONJUGATION: &str = "conjugation";
 impl Evaluator {
     fn check_rotation(&self, x: &Ciphertext) -> Result<(), CkksError> {
         check_slots(x, ROTATION)?;
-        if x.layout.order != Order::Natural {
+        if x.layout.order() != Order::Natural {
             return Err(CkksError::bit_reversed(ROTATION));
         }
         x.check_one_lane(ROTATION)?;
-        if x.layout.chunks > 1 {
+        if x.layout.chunks() > 1 {
             let remedy = format!("rows of at most {} entries rotate; split the array", x.params.slot_count());
             return Err(CkksError::Shape {
                 operation: ROTATION,
@@ -51,11 +51,11 @@ impl Evaluator {
     pub fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check(x)?;
         self.check_rotation(x)?;
-        let turns = |&steps: &i64| steps.rem_euclid(x.layout.capacity as i64) != 0;
+        let turns = |&steps: &i64| steps.rem_euclid(x.layout.capacity() as i64) != 0;
         if steps.iter().any(turns) {
             x.check_padding(ROTATION)?;
         }
-        let (capacity, copies) = (x.layout.capacity as i64, x.layout.copies as i64);
+        let (capacity, copies) = (x.layout.capacity() as i64, x.layout.copies() as i64);
         let turned: Vec<i64> = steps
             .iter()
             .map(|&steps| if copies == 1 { steps } else { steps.rem_euclid(capacity) * copies })
@@ -301,7 +301,7 @@ impl Evaluator {
         let half = self.multiply_scalar(x, 0.5)?;
         let conjugate = self.conjugate(&half)?;
         let part = self.linear_combination(&[(&half, factor), (&conjugate, factor.conj())], half.scale)?;
-        let layout = Layout { complex: false, ..part.layout };
+        let layout = part.layout.of_numbers(false);
         Ok(part.laid_out(layout).estimated(|own| own.at_most(x.estimate.magnitude)))
     }
 }

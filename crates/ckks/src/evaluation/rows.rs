@@ -4,7 +4,7 @@
 use super::evaluator::Evaluator;
 use super::levels::meeting;
 use crate::arrays::estimate::Along;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -42,14 +42,14 @@ impl Evaluator {
             return Err(CkksError::OutOfRange { what: "a row", value: row.to_string(), remedy });
         }
         match *rows {
-            [row] if in_slots && x.layout().lanes > 1 => self.row_of_lanes(x, row),
+            [row] if in_slots && x.layout().lanes() > 1 => self.row_of_lanes(x, row),
             _ => self.rows_of_polynomials(x, rows),
         }
     }
 
     /// The rows `rows`, which must exist and must be all rows of some polynomials.
     fn rows_of_polynomials(&self, x: &Ciphertext, rows: &[usize]) -> Result<Ciphertext, CkksError> {
-        let Layout { lanes, rows: count, columns, .. } = *x.layout();
+        let (lanes, count, columns) = (x.layout().lanes(), x.layout().rows(), x.layout().columns());
         // The first row of each group is in the first lane and is followed by the other rows of its
         // polynomial.
         let whole = rows.chunks(lanes).enumerate().all(|(index, group)| {
@@ -64,7 +64,7 @@ impl Evaluator {
             );
             return Err(CkksError::Unsuitable { operation: SELECTION, reason });
         }
-        let layout = Layout { rows: rows.len(), ..*x.layout() }.with_padding(x.padding());
+        let layout = x.layout().of_rows(rows.len()).with_padding(x.padding());
         layout.check(&[rows.len(), columns], x.params().degree())?;
         let width = layout.bundles_per_line();
         let bundles = if x.is_symbol() {
@@ -87,9 +87,9 @@ impl Evaluator {
     /// One row of several that share a polynomial in slots, as a matrix of one row: the product with a mask,
     /// and then the sum of all rows of the polynomial.
     fn row_of_lanes(&self, x: &Ciphertext, row: usize) -> Result<Ciphertext, CkksError> {
-        let Layout { lanes, columns, .. } = *x.layout();
+        let (lanes, columns) = (x.layout().lanes(), x.layout().columns());
         let first = row / lanes * lanes;
-        let group: Vec<usize> = (first..(first + lanes).min(x.layout().rows)).collect();
+        let group: Vec<usize> = (first..(first + lanes).min(x.layout().rows())).collect();
         let group = self.rows_of_polynomials(x, &group)?;
         let alone = self.multiply_mask(&group, |index| first + index / columns == row, 1.0)?;
         // The mask makes all other rows zero.
@@ -114,10 +114,10 @@ impl Evaluator {
         let &[first, ..] = parts else { return Err(CkksError::no_terms(CONCATENATION)) };
         // Compares one line of each part with one line of the first part.
         let row = |part: &Ciphertext| {
-            let layout = Layout { rows: part.layout().lanes, ..*part.layout() }.with_padding(part.padding());
+            let layout = part.layout().of_rows(part.layout().lanes()).with_padding(part.padding());
             let bundles = part.bundles().iter().take(layout.bundles_per_line()).cloned().collect();
             part.with_all(
-                (part.params(), vec![layout.rows, layout.columns]),
+                (part.params(), vec![layout.rows(), layout.columns()]),
                 layout,
                 bundles,
                 (part.level(), part.scale()),
@@ -126,7 +126,7 @@ impl Evaluator {
         let compared = row(first);
         for (index, &part) in parts.iter().enumerate() {
             check_rows_or_lanes(part, CONCATENATION)?;
-            let Layout { rows: own, lanes, .. } = *part.layout();
+            let (own, lanes) = (part.layout().rows(), part.layout().lanes());
             if index + 1 < parts.len() && !own.is_multiple_of(lanes) {
                 let reason = format!(
                     "{lanes} rows share a polynomial and part {index} has {own}, which leaves places free before the next part: use a multiple of {lanes}, or encrypt with lanes=1"
@@ -143,14 +143,14 @@ impl Evaluator {
         for &part in parts {
             let part = self.brought(part, level, scale)?;
             lowest.get_or_insert_with(|| row(&part));
-            rows += part.layout().rows;
+            rows += part.layout().rows();
             bundles.extend(part.bundles().iter().cloned());
             estimates.push(part.estimate.clone());
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
         let first = lowest.ok_or(CkksError::Internal { operation: CONCATENATION })?;
-        let layout = Layout { rows, complex, ..*first.layout() }.with_padding(padding);
-        let shape = vec![rows, layout.columns];
+        let layout = first.layout().of_rows(rows).of_numbers(complex).with_padding(padding);
+        let shape = vec![rows, layout.columns()];
         layout.check(&shape, first.params().degree())?;
         let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
         Ok(joined.estimated(|_| Estimate::side_by_side(&estimates, Along::Rows, &layout)))
@@ -173,10 +173,10 @@ pub(super) fn check_rows_or_lanes(x: &Ciphertext, operation: &'static str) -> Re
 
 /// Refuses arrays whose rows share a mask.
 pub(super) fn check_masks(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
-    if x.layout().axis == BodyAxis::Rows && x.layout().bodies > 1 {
+    if x.layout().body_axis() == BodyAxis::Rows && x.layout().bodies() > 1 {
         return Err(CkksError::shared_mask(
             operation,
-            x.layout().bodies,
+            x.layout().bodies(),
             "rows under one mask are one ciphertext",
             "take the bodies apart with split_mask first",
         ));

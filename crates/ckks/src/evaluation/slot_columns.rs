@@ -11,7 +11,7 @@ use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_masks;
 use super::sums::{check_chunks, doublings};
 use crate::arrays::estimate::Along;
-use crate::arrays::{Ciphertext, Estimate, Layout, Order, Padding};
+use crate::arrays::{Ciphertext, Estimate, Order, Padding};
 use crate::error::CkksError;
 
 /// The operations' names in errors.
@@ -31,10 +31,10 @@ impl Evaluator {
         columns: &Range<usize>,
     ) -> Result<Ciphertext, CkksError> {
         check_place(x, SELECTION)?;
-        let Layout { capacity, chunks, copies, .. } = x.layout;
+        let (capacity, chunks, copies) = (x.layout.capacity(), x.layout.chunks(), x.layout.copies());
         let (first, last) = (columns.start / capacity, (columns.end - 1) / capacity);
         let whole = columns.start.is_multiple_of(capacity)
-            && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns);
+            && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns());
         if chunks > 1 {
             check_chunks(x)?;
             if first < last && !whole {
@@ -46,9 +46,8 @@ impl Evaluator {
                 );
                 return Err(CkksError::Unsuitable { operation: SELECTION, reason });
             }
-            let kept = first * capacity..x.layout.columns.min((last + 1) * capacity);
-            let layout = Layout { columns: kept.len(), chunks: last - first + 1, ..x.layout }
-                .with_padding(x.padding());
+            let kept = first * capacity..x.layout.columns().min((last + 1) * capacity);
+            let layout = x.layout.of_columns(kept.len()).with_padding(x.padding());
             let lines = x.bundles.chunks_exact(chunks);
             let bundles = lines.flat_map(|line| line[first..=last].iter().cloned()).collect();
             let part =
@@ -60,27 +59,27 @@ impl Evaluator {
                 self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start))
             };
         }
-        let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns)), 1.0)?;
+        let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns())), 1.0)?;
         // The copies fill cleared slots, so numbers and errors keep their size.
         let rounding = x.column_mask_rounding(1.0, alone.scale);
         let kept = alone.estimate.clone();
         let mut moved = self.rotated(&alone.estimated(Estimate::without_numbers), columns.start as i64)?;
-        let mut layout = Layout { columns: columns.len(), ..x.layout }.with_padding(Padding::Zero);
-        if layout.lanes == 1 && copies == 1 {
+        let mut layout = x.layout.of_columns(columns.len()).with_padding(Padding::Zero);
+        if layout.lanes() == 1 && copies == 1 {
             layout = layout.with_capacity(columns.len().next_power_of_two())?;
-            let steps = doublings(layout.capacity, capacity).rev();
+            let steps = doublings(layout.capacity(), capacity).rev();
             moved = self.plus_rotated(moved, &steps.map(|step| step as i64).collect::<Vec<_>>())?;
         }
         let kept = kept.rotated((columns.start * copies) as i64, x.layout.period()).cleared();
         let kept =
-            kept.with_cleared(&x.estimate, capacity / layout.capacity, rounding).copied(x.layout.period());
+            kept.with_cleared(&x.estimate, capacity / layout.capacity(), rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
     }
 
     /// The polynomials of `x`, rotated left by `steps` numbers of a row.
     fn rotated(&self, x: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
-        let steps = steps * x.layout.copies as i64;
+        let steps = steps * x.layout.copies() as i64;
         self.rotate_slots(x, &[steps])?.pop().ok_or(CkksError::Internal { operation: SELECTION })
     }
 
@@ -96,16 +95,16 @@ impl Evaluator {
     pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
         let &[first, ..] = parts else { return Err(CkksError::no_terms(JOIN)) };
         let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
-        let total: usize = parts.iter().map(|part| part.layout.columns).sum();
+        let total: usize = parts.iter().map(|part| part.layout.columns()).sum();
         for part in parts {
             self.check(part)?;
             check_place(part, JOIN)?;
             part.check_plain(JOIN)?;
             check_masks(part, JOIN)?;
-            if part.layout.chunks > 1 {
+            if part.layout.chunks() > 1 {
                 let remedy = format!(
                     "a row has {} polynomials: encrypt it with a larger capacity",
-                    part.layout.chunks
+                    part.layout.chunks()
                 );
                 return Err(CkksError::Shape {
                     operation: JOIN,
@@ -114,7 +113,7 @@ impl Evaluator {
                     remedy,
                 });
             }
-            if (part.shape.len(), part.layout.rows) != (first.shape.len(), first.layout.rows) {
+            if (part.shape.len(), part.layout.rows()) != (first.shape.len(), first.layout.rows()) {
                 let remedy = "give arrays with as many rows, or vectors".to_owned();
                 return Err(CkksError::Shape {
                     operation: JOIN,
@@ -139,16 +138,15 @@ impl Evaluator {
         // The capacity is at least that of every part, because rows of more slots do not repeat with a
         // smaller period.
         let capacity =
-            parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity));
+            parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity()));
         let mut sum: Option<Ciphertext> = None;
         let (mut start, mut complex) = (0, false);
         let mut kept = Vec::new();
         for &part in parts {
             let part = self.at_level(part, level)?;
-            let columns = part.layout.columns;
+            let columns = part.layout.columns();
             // The part repeats in a row of more slots.
-            let layout =
-                Layout { columns: total, capacity, chunks: 1, ..part.layout }.with_padding(Padding::Dirty);
+            let layout = part.layout.in_one_chunk(total, capacity).with_padding(Padding::Dirty);
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone =
                 self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
@@ -166,7 +164,7 @@ impl Evaluator {
             start += columns;
         }
         let sum = sum.ok_or(CkksError::Internal { operation: JOIN })?;
-        let layout = Layout { complex, ..sum.layout };
+        let layout = sum.layout.of_numbers(complex);
         let shape = sum.shape.clone();
         Ok(sum
             .rearranged(shape, layout)
@@ -183,5 +181,5 @@ fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
 /// Refuses coefficients and bit-reversed order.
 fn check_place(x: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
     check_slots(x, operation)?;
-    if x.layout.order == Order::Natural { Ok(()) } else { Err(CkksError::bit_reversed(operation)) }
+    if x.layout.order() == Order::Natural { Ok(()) } else { Err(CkksError::bit_reversed(operation)) }
 }

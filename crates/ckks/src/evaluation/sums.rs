@@ -20,7 +20,7 @@ use super::arithmetic::check_factor;
 use super::evaluator::{Evaluator, LevelsNeeded, check_slots};
 use super::rows::check_rows_or_lanes;
 use crate::arrays::estimate::{Along, MatrixNorms};
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Padding};
 use crate::embedding::encoding_errors;
 use crate::encoding::check_product_headroom;
 use crate::error::CkksError;
@@ -47,7 +47,7 @@ impl Evaluator {
         self.check(x)?;
         check_chunks(x)?;
         match x.encoding() {
-            Encoding::Slots if x.layout.lanes > 1 => self.total_in_lanes(x, 1.0),
+            Encoding::Slots if x.layout.lanes() > 1 => self.total_in_lanes(x, 1.0),
             Encoding::Slots => self.total_of_slots(x),
             Encoding::Coefficients => self.weighted_total(x, None),
         }
@@ -65,30 +65,30 @@ impl Evaluator {
         // Sums may exceed the range of a bootstrap, so the array is bootstrapped before the sum.
         let x = &*self.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let layout = x.layout;
-        if layout.lanes == 1 {
+        if layout.lanes() == 1 {
             let reason = "rows do not share polynomials: add them up with total".to_owned();
             return Err(CkksError::Unsuitable { operation: TOTAL, reason });
         }
-        if layout.capacity == 1 && factor == 1.0 {
+        if layout.capacity() == 1 && factor == 1.0 {
             return Ok(x.clone());
         }
         // Slots of lanes without a row are not added to slots of other lanes.
-        if layout.columns < layout.capacity {
+        if layout.columns() < layout.capacity() {
             x.check_padding(TOTAL)?;
         }
         let summed =
-            x.estimate.clone().sum(Along::Columns, (layout.columns, layout.capacity), layout.period());
+            x.estimate.clone().sum(Along::Columns, (layout.columns(), layout.capacity()), layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
-        let row = layout.capacity * layout.copies;
+        let row = layout.capacity() * layout.copies();
         let steps = |sum: Ciphertext, sign: i64| {
             self.plus_rotated(
                 sum,
-                &doublings(layout.copies, row).map(|step| sign * step as i64).collect::<Vec<_>>(),
+                &doublings(layout.copies(), row).map(|step| sign * step as i64).collect::<Vec<_>>(),
             )
         };
         let sums = steps(x.clone().estimated(Estimate::without_numbers), 1)?
             .estimated(|own| summed.with_noise_of(own, layout.period()));
-        let column = Layout { columns: 1, ..layout }.with_padding(Padding::Dirty);
+        let column = layout.first_column();
         let sums = sums.rearranged(of_one_column(x), column);
         let first = self.without_bootstrapping().multiply_mask(&sums, |_| true, factor)?;
         // The copies do not overlap, so numbers and errors keep their size.
@@ -98,7 +98,7 @@ impl Evaluator {
         let kept = first.estimate.clone().with_rounding_of_mask(row, (cleared, cleared), &sums.estimate);
         let all = steps(first.estimated(Estimate::without_numbers), -1)?
             .estimated(|own| kept.with_noise_of(own, layout.period()));
-        let copied = Layout { capacity: 1, copies: row, ..column }.with_padding(Padding::Zero);
+        let copied = column.repeated_column(row);
         let sums = all.rearranged(of_one_column(x), copied);
         // The product with the mask has a larger scale, so fewer bits of the modulus remain for the numbers.
         sums.check_bound()?;
@@ -115,7 +115,7 @@ impl Evaluator {
     pub fn total_weighted(&self, x: &Ciphertext, weights: &[f64]) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_chunks(x)?;
-        if weights.len() != x.layout.columns {
+        if weights.len() != x.layout.columns() {
             let remedy = "give one weight for each number of a row".to_owned();
             return Err(CkksError::Shape {
                 operation: TOTAL,
@@ -131,7 +131,7 @@ impl Evaluator {
             return self.weighted_total(x, Some(weights));
         }
         // The product with a plaintext also clears the padding.
-        let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows * weights.len()).collect();
+        let all: Vec<f64> = weights.iter().copied().cycle().take(x.layout.rows() * weights.len()).collect();
         let product = self.multiply_plain(x, &all)?;
         let (typical, worst) = (x.estimate.typical, x.estimate.magnitude);
         let norms = MatrixNorms::of_matrix(weights, weights.len());
@@ -147,7 +147,7 @@ impl Evaluator {
         let summed = summed.with_rounding(rounding.0 * count.sqrt() * typical, rounding.1 * count * worst);
         product.params.check_bound(summed.magnitude, product.scale, product.level)?;
         let product = product.estimated(Estimate::without_numbers);
-        let total = match (x.layout.lanes, x.layout.capacity) {
+        let total = match (x.layout.lanes(), x.layout.capacity()) {
             (1, _) => self.total_of_slots(&product),
             (_, 1) => Ok(product),
             _ => self.total_in_lanes(&self.rescale(&product)?, 1.0),
@@ -160,11 +160,11 @@ impl Evaluator {
     /// [`Evaluator::total`] in coefficients, with weights if given.
     fn weighted_total(&self, x: &Ciphertext, weights: Option<&[f64]>) -> Result<Ciphertext, CkksError> {
         let layout = x.layout;
-        if layout.components > 1 {
+        if layout.components() > 1 {
             let reason = format!(
                 "the numbers of a row are spread over {} polynomials of degree {}: bring them back to degree {} with to_rlwe first",
-                layout.components,
-                layout.degree,
+                layout.components(),
+                layout.degree(),
                 layout.whole_degree()
             );
             return Err(CkksError::Unsuitable { operation: TOTAL, reason });
@@ -176,7 +176,9 @@ impl Evaluator {
             weights.unwrap_or(&[1.0]).iter().fold(0.0f64, |largest, weight| largest.max(weight.abs()));
         check_product_headroom(&x.params, largest, scale, x.level)?;
         let summed = match weights {
-            None => x.estimate.clone().sum(Along::Columns, (layout.columns, layout.columns), layout.period()),
+            None => {
+                x.estimate.clone().sum(Along::Columns, (layout.columns(), layout.columns()), layout.period())
+            }
             Some(weights) => {
                 let norms = MatrixNorms::of_matrix(weights, weights.len());
                 let changed = || {
@@ -187,7 +189,7 @@ impl Evaluator {
                 x.estimate
                     .clone()
                     .mapped(Along::Columns, &norms, rounding)
-                    .summed_over(layout.columns, layout.period())
+                    .summed_over(layout.columns(), layout.period())
             }
         };
         x.params.check_bound(summed.magnitude, scale, x.level)?;
@@ -206,7 +208,7 @@ impl Evaluator {
         let rounded = |column: usize| weights.map_or(1, |weights| (weights[column] * factor).round() as i64);
         let chunks = layout.groups();
         let polys = |chunk: usize| {
-            let first = chunk * layout.capacity;
+            let first = chunk * layout.capacity();
             reversed_sum(x, (0..layout.entries_in(chunk)).map(|t| (layout.position(t), rounded(first + t))))
         };
         let factors: Vec<Poly<Eval>> =
@@ -230,7 +232,7 @@ impl Evaluator {
             cost += x.params.transforms_cost(x.level, x.params.degree()).times(chunks as f64);
             Ok(cost)
         })?;
-        let one = Layout { columns: 1, chunks: 1, ..layout }.with_padding(Padding::Dirty);
+        let one = layout.first_column();
         let total = x.with_all((&x.params, of_one_column(x)), one, bundles, (x.level, scale));
         Ok(total.estimated(|_| summed))
     }
@@ -245,7 +247,7 @@ impl Evaluator {
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         check_rows_or_lanes(x, ROWS)?;
-        if !x.layout.rows.is_multiple_of(x.layout.lanes) {
+        if !x.layout.rows().is_multiple_of(x.layout.lanes()) {
             x.check_padding(ROWS)?;
         }
         let &[rows, columns] = x.shape() else {
@@ -260,7 +262,7 @@ impl Evaluator {
         };
         let summed = x.estimate.clone().sum(
             Along::Rows,
-            (rows, rows.next_multiple_of(x.layout.lanes)),
+            (rows, rows.next_multiple_of(x.layout.lanes())),
             x.layout.period(),
         );
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
@@ -274,9 +276,9 @@ impl Evaluator {
             let polys = width * x.polys_per_bundle() * x.params.chain().basis(x.level).len();
             Ok(x.params.passes_cost(polys).times((x.layout.row_groups() - 1) as f64))
         })?;
-        let Layout { lanes, .. } = x.layout;
+        let lanes = x.layout.lanes();
         // One polynomial per chunk remains, with all lanes filled.
-        let filled = Layout { rows: lanes, ..x.layout }.with_padding(x.padding());
+        let filled = x.layout.of_rows(lanes).with_padding(x.padding());
         let mut sum = x.with_all((&x.params, vec![lanes, columns]), filled, bundles, (x.level, x.scale));
         sum = sum.estimated(Estimate::without_numbers);
         sum = self.plus_rotated(
@@ -284,21 +286,21 @@ impl Evaluator {
             &doublings(1, lanes).rev().map(|lane| x.layout.lane_offset(lane) as i64).collect::<Vec<_>>(),
         )?;
         // A single number is in all slots.
-        let copies = if filled.capacity == 1 { 1 } else { filled.copies };
-        let layout = Layout { rows: 1, lanes: 1, copies, ..filled }.with_padding(x.padding());
+        let copies = if filled.capacity() == 1 { 1 } else { filled.copies() };
+        let layout = filled.of_one_lane(copies).with_padding(x.padding());
         let sum = sum.rearranged(vec![columns], layout);
-        let places = (lanes, x.layout.degree / 2 / x.layout.lane_offset(1));
+        let places = (lanes, x.layout.degree() / 2 / x.layout.lane_offset(1));
         // Lanes of single numbers become neighbouring slots of one number.
         let (along, exact) =
-            if filled.capacity == 1 { (Along::Columns, filled.copies == 1) } else { (Along::Rows, true) };
+            if filled.capacity() == 1 { (Along::Columns, filled.copies() == 1) } else { (Along::Rows, true) };
         Ok(sum.estimated(|own| summed.with_noise_of_halves(own, along, places, exact)))
     }
 
     fn total_of_slots(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.check_padding(TOTAL)?;
         // The padding is zero, so it adds no numbers.
-        let places = x.layout.capacity * x.layout.chunks;
-        let summed = x.estimate.clone().sum(Along::Columns, (x.layout.columns, places), x.layout.period());
+        let places = x.layout.capacity() * x.layout.chunks();
+        let summed = x.estimate.clone().sum(Along::Columns, (x.layout.columns(), places), x.layout.period());
         x.params.check_bound(summed.magnitude, x.scale, x.level)?;
         let chunks = x.layout.bundles_per_line();
         let mut bundles = Vec::with_capacity(x.bundles.len() / chunks);
@@ -308,7 +310,7 @@ impl Evaluator {
             bundles.push(sum);
         }
         // Each row is now a single chunk.
-        let one = Layout { columns: x.layout.columns.min(x.layout.capacity), chunks: 1, ..x.layout };
+        let one = x.layout.of_columns(x.layout.columns().min(x.layout.capacity()));
         let mut sum = x.with_layout(one, bundles).estimated(Estimate::without_numbers);
         self.record(&sum, || {
             Ok(sum
@@ -318,18 +320,18 @@ impl Evaluator {
         })?;
         sum = self.plus_rotated(
             sum,
-            &doublings(1, x.layout.capacity)
+            &doublings(1, x.layout.capacity())
                 .rev()
-                .map(|step| (step * x.layout.copies) as i64)
+                .map(|step| (step * x.layout.copies()) as i64)
                 .collect::<Vec<_>>(),
         )?;
         let shape = of_one_column(x);
         // Every slot now holds the sum, so the slots repeat with period 1.
         let layout = x.layout.of_shape(&shape)?;
-        let slots = x.layout.degree / 2;
+        let slots = x.layout.degree() / 2;
         let sum = sum.estimated(|own| {
-            let (places, exact) = ((x.layout.capacity, slots / x.layout.copies), x.layout.copies == 1);
-            summed.in_slots(slots, x.layout.copies).with_noise_of_halves(own, Along::Columns, places, exact)
+            let (places, exact) = ((x.layout.capacity(), slots / x.layout.copies()), x.layout.copies() == 1);
+            summed.in_slots(slots, x.layout.copies()).with_noise_of_halves(own, Along::Columns, places, exact)
         });
         Ok(Ciphertext { shape, ..sum.laid_out(layout) })
     }
@@ -363,12 +365,12 @@ pub(super) fn of_one_column(x: &Ciphertext) -> Vec<usize> {
 /// Refuses chunks of a row under one mask, because they are under different secrets.
 pub(super) fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout;
-    if layout.axis != BodyAxis::Chunks || layout.bodies == 1 || layout.chunks == 1 {
+    if layout.body_axis() != BodyAxis::Chunks || layout.bodies() == 1 || layout.chunks() == 1 {
         return Ok(());
     }
     Err(CkksError::shared_mask(
         TOTAL,
-        layout.bodies,
+        layout.bodies(),
         "chunks of a row under one mask are under different secrets and cannot be added",
         "take the bodies apart with split_mask, or put rows under one mask",
     ))

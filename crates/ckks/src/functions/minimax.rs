@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 /// Exchanges at most; a handful is the rule.
-const MOST_EXCHANGES: usize = 60;
+const MAX_EXCHANGES: usize = 60;
 
 /// Places where the derivative is sampled, for each of its zeros and at least.
 const SAMPLES_PER_ZERO: usize = 32;
@@ -28,7 +28,7 @@ pub(super) fn odd_minimax(low: f64, high: f64, degree: usize) -> (Vec<f64>, f64)
     let mut points: Vec<f64> = (0..=count).map(|i| spread(low, high, i, count)).collect();
     let mut coefficients = vec![0.0; 2 * count];
     let mut distance = f64::INFINITY;
-    for _ in 0..MOST_EXCHANGES {
+    for _ in 0..MAX_EXCHANGES {
         let row = |(i, point): (usize, &f64)| {
             let angle = libm::acos((point / high).clamp(-1.0, 1.0));
             let odd = (0..count).map(|order| libm::cos(angle * (2 * order + 1) as f64));

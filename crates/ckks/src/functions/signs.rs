@@ -18,7 +18,7 @@ const DEGREES: [usize; 2] = [15, 31];
 const LAST_DEGREES: [usize; 7] = [3, 5, 7, 11, 15, 23, 31];
 
 /// Polynomials at most.
-const MOST_POLYNOMIALS: usize = 12;
+const MAX_POLYNOMIALS: usize = 12;
 
 /// Points of either kind at which the error is measured.
 const CHECKS: usize = 10_001;
@@ -49,7 +49,7 @@ pub(super) fn sign(margin: f64, error: f64, bound: f64) -> Result<Composition, C
             what: "`margin`",
             value: short(margin),
             remedy: format!(
-                "no {MOST_POLYNOMIALS} polynomials tell the signs of numbers of magnitude {} to {} with an error of {}: widen the margin, or allow a \
+                "no {MAX_POLYNOMIALS} polynomials tell the signs of numbers of magnitude {} to {} with an error of {}: widen the margin, or allow a \
                  larger error",
                 short(margin),
                 short(bound),
@@ -71,7 +71,7 @@ fn of_degree(
 ) -> Result<Option<Vec<Polynomial>>, CkksError> {
     let mut found = Vec::new();
     let (mut low, mut high, mut domain) = (margin, bound * (1.0 + NOISE), bound);
-    for _ in 0..MOST_POLYNOMIALS {
+    for _ in 0..MAX_POLYNOMIALS {
         let mut nearest = (Vec::new(), f64::INFINITY);
         for last in LAST_DEGREES.into_iter().filter(|&last| last <= degree) {
             let (coefficients, distance) = odd_minimax(low, high, last);

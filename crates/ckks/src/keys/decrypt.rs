@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::budget::{Budget, Shares};
 use super::secret::SecretKey;
-use super::share::{FLOOD_WORD_BITS, HonestEvaluator, MOST_FLOOD_BITS};
+use super::share::{FLOOD_WORD_BITS, HonestEvaluator, MAX_FLOOD_BITS};
 use crate::arrays::Ciphertext;
 use crate::encoding::chunks::read_coefficients;
 use crate::encoding::values::Values;
@@ -114,10 +114,10 @@ impl SecretKey {
     ) -> Result<Values, CkksError> {
         let key = self.reading(ciphertext)?;
         let headroom = key.params.log2_q(ciphertext.level);
-        if !(1..=MOST_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
+        if !(1..=MAX_FLOOD_BITS).contains(&flood_bits) || f64::from(flood_bits) + 2.0 > headroom {
             let remedy = format!(
                 "use 1 to {} bits at level {}",
-                (headroom as u32).saturating_sub(2).min(MOST_FLOOD_BITS),
+                (headroom as u32).saturating_sub(2).min(MAX_FLOOD_BITS),
                 ciphertext.level
             );
             return Err(CkksError::OutOfRange { what: "flood_bits", value: flood_bits.to_string(), remedy });
@@ -149,7 +149,7 @@ impl SecretKey {
         mut flooding: Option<&mut Flooding<'_>>,
     ) -> Result<Values, CkksError> {
         let (layout, secret) = (ciphertext.layout(), self.named(ciphertext.secret)?);
-        let mut numbers = Values::zeros(layout.rows * layout.columns, layout.complex);
+        let mut numbers = Values::zeros(layout.rows() * layout.columns(), layout.is_complex());
         let (short, is_short) = deciding_basis(&self.params, ciphertext.level);
         // The secret modulo the first primes; modulo all primes only if these do not determine a number.
         let Some(first) = ciphertext.bundles.first() else { return Ok(numbers) };

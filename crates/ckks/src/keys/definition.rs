@@ -17,7 +17,7 @@ use clathrate_lattice::{
     Basis, Chain, Eval, Gadget, Level, Poly, PolyRef, Ring, SecretDistribution, SecretKey, Switcher,
 };
 
-pub use crate::arrays::layout::MOST_BODIES;
+pub use crate::arrays::layout::MAX_BODIES;
 use crate::encoding::dft;
 use crate::encoding::encode::diagonal_to_poly;
 use crate::encoding::linear::LinearTransform;
@@ -363,10 +363,10 @@ impl Params {
     /// All polynomials of a secret.
     fn secret_view(&self, secret: SecretName) -> Result<SecretView, CkksError> {
         let bodies = |count: usize| {
-            let remedy = format!("use 1 to {MOST_BODIES} bodies under one mask");
+            let remedy = format!("use 1 to {MAX_BODIES} bodies under one mask");
             let refused =
                 CkksError::OutOfRange { what: "the number of bodies", value: count.to_string(), remedy };
-            if (1..=MOST_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
+            if (1..=MAX_BODIES).contains(&count) { Ok(self.rank()) } else { Err(refused) }
         };
         let rank = match secret {
             SecretName::Main | SecretName::Device(_) | SecretName::Outside(_) => self.rank(),
@@ -434,10 +434,10 @@ impl Params {
                 remedy,
             });
         }
-        if !(1..=slots.trailing_zeros().min(MOST_RAISED_LAYERS)).contains(&layers)
-            || log2_scale > MOST_RAISED_BITS
+        if !(1..=slots.trailing_zeros().min(MAX_RAISED_LAYERS)).contains(&layers)
+            || log2_scale > MAX_RAISED_BITS
         {
-            let remedy = format!("use 1 to {MOST_RAISED_LAYERS} layers and at most {MOST_RAISED_BITS} bits");
+            let remedy = format!("use 1 to {MAX_RAISED_LAYERS} layers and at most {MAX_RAISED_BITS} bits");
             return Err(CkksError::OutOfRange {
                 what: "the map of a raise key",
                 value: format!("{layers} layers, {log2_scale} bits"),
@@ -468,10 +468,10 @@ impl Params {
 }
 
 /// Most layers of a raised map, which then has `2^7` diagonals.
-const MOST_RAISED_LAYERS: u32 = 7;
+const MAX_RAISED_LAYERS: u32 = 7;
 
 /// Largest `log2_scale` of a raised map.
-const MOST_RAISED_BITS: u32 = 110;
+const MAX_RAISED_BITS: u32 = 110;
 
 /// `g^-1` modulo `2 n`.
 fn inverse(element: GaloisElement, degree: usize) -> Result<GaloisElement, CkksError> {

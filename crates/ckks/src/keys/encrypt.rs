@@ -60,7 +60,7 @@ impl Encryptor<'_> {
         options.check_bound(values)?;
         params.check_bound(options.bound.unwrap_or(f64::INFINITY), scale, level)?;
         let primes = params.chain().basis(level).len();
-        let words = (params.rank() + layout.bodies).saturating_mul(primes).saturating_mul(params.degree());
+        let words = (params.rank() + layout.bodies()).saturating_mul(primes).saturating_mul(params.degree());
         check_free(
             "encrypting this array",
             layout.bundles().saturating_mul(words).saturating_mul(8),
@@ -92,7 +92,7 @@ impl Encryptor<'_> {
         let mut steps = self.progress.steps(layout.bundles());
         for index in 0..layout.bundles() {
             steps.begin()?;
-            let messages = (0..layout.bodies)
+            let messages = (0..layout.bodies())
                 .map(|body| layout.polynomial_at(index, body).map_or(Ok(None), &message))
                 .collect::<Result<Vec<_>, _>>()?;
             let mut bundle = (self.zero)(&basis, rng)?;

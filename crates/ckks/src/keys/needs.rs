@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::arrays::layout::MOST_BODIES;
+use crate::arrays::layout::MAX_BODIES;
 use crate::names::{Operation, SecretName, Switch};
 use crate::shape::ModuleShape;
 
@@ -99,22 +99,22 @@ mod as_list {
 
 /// Most bundles that one round of a format switch brings under one mask, if their number has such a factor:
 /// rounds of four need half as many divisions as rounds of two, with keys of 1.3 times the size.
-const MOST_IN_A_ROUND: usize = 4;
+const MAX_IN_A_ROUND: usize = 4;
 
 /// The rounds of a format switch from bundles of one body to bundles of `bodies` bodies: for each round, the
 /// bodies per bundle before and after it. Large factors come first, because the key of a round has an entry
 /// for each bundle and each body of the result; a large prime factor makes one large key. For no bodies or
-/// more than [`MOST_BODIES`] the result is one round, for which no key can be made. [pcmm-mambo, sec. 3.3]
+/// more than [`MAX_BODIES`] the result is one round, for which no key can be made. [pcmm-mambo, sec. 3.3]
 #[must_use]
 pub fn format_switch_rounds(bodies: usize) -> Vec<(usize, usize)> {
-    if bodies <= 1 || bodies > MOST_BODIES {
+    if bodies <= 1 || bodies > MAX_BODIES {
         // One body, or a number of bodies for which no key can be made.
         return vec![(1, bodies)];
     }
     let (mut factors, mut rest) = (Vec::new(), bodies);
-    while rest.is_multiple_of(MOST_IN_A_ROUND) {
-        factors.push(MOST_IN_A_ROUND);
-        rest /= MOST_IN_A_ROUND;
+    while rest.is_multiple_of(MAX_IN_A_ROUND) {
+        factors.push(MAX_IN_A_ROUND);
+        rest /= MAX_IN_A_ROUND;
     }
     let mut factor = 2;
     while factor <= rest {
@@ -192,7 +192,7 @@ impl KeyNeeds {
 
     /// Bringing `bodies` bundles under one mask, and extracting each of them again.
     ///
-    /// More than [`MOST_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys)
+    /// More than [`MAX_BODIES`] bodies have no keys: [`Params::required_keys`](crate::Params::required_keys)
     /// refuses them.
     #[must_use]
     pub fn shared_mask(self, bodies: usize, key_level: KeyLevel) -> Self {
@@ -202,7 +202,7 @@ impl KeyNeeds {
                 to: SecretName::Main,
             })
         };
-        (0..bodies.min(MOST_BODIES)).fold(
+        (0..bodies.min(MAX_BODIES)).fold(
             self.operation(Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }), key_level),
             |needs, index| needs.operation(out(index), key_level),
         )

@@ -82,10 +82,10 @@ impl EncryptOptions {
                 Lanes::Of(count) => Some(count),
             })?;
             if let Some(capacity) =
-                self.capacity.filter(|&capacity| packed.lanes > 1 && capacity != packed.capacity)
+                self.capacity.filter(|&capacity| packed.lanes() > 1 && capacity != packed.capacity())
             {
                 let remedy =
-                    format!("with several rows in a polynomial leave it out: it is {}", packed.capacity);
+                    format!("with several rows in a polynomial leave it out: it is {}", packed.capacity());
                 return Err(CkksError::OutOfRange {
                     what: "the capacity of a polynomial",
                     value: capacity.to_string(),

@@ -207,7 +207,7 @@ impl SecretKey {
             self.params.check_same(plaintext.params(), "the plaintext")?;
             let (level, layout) = (plaintext.level(), *plaintext.layout());
             let secret =
-                if layout.bodies == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies) };
+                if layout.bodies() == 1 { SecretName::Main } else { SecretName::Bodies(layout.bodies()) };
             self.params.check_fresh(secret, level)?;
             let encryptor = self.encryptor(secret)?;
             let outline =

@@ -18,7 +18,7 @@ use crate::arrays::{Ciphertext, Encoding};
 use crate::error::CkksError;
 
 /// Most bits of flooding noise, such that the sum of message and noise is exact in 128 bits.
-pub(super) const MOST_FLOOD_BITS: u32 = 118;
+pub(super) const MAX_FLOOD_BITS: u32 = 118;
 
 /// Bits of flooding noise that are drawn as one word.
 pub(super) const FLOOD_WORD_BITS: u32 = 62;
@@ -84,7 +84,7 @@ impl Ciphertext {
             let remedy = "count the decryptions that will be shared: at least 1".to_owned();
             return Err(CkksError::OutOfRange { what: "queries", value: "0".to_owned(), remedy });
         }
-        let coefficients = (self.layout().bundles() * self.layout().bodies * self.params().degree()) as f64;
+        let coefficients = (self.layout().bundles() * self.layout().bodies() * self.params().degree()) as f64;
         // The error counts as at least one integer, because rounding alone causes that much.
         let error = (error_bound * self.scale()).max(1.0);
         let bits =
@@ -109,7 +109,7 @@ impl Ciphertext {
                 remedy,
             });
         }
-        let headroom = (self.params().log2_q(self.level()) - 2.0).floor().min(f64::from(MOST_FLOOD_BITS));
+        let headroom = (self.params().log2_q(self.level()) - 2.0).floor().min(f64::from(MAX_FLOOD_BITS));
         if bits > headroom {
             let remedy = format!(
                 "at level {} and scale 2^{log2_scale:.1} there is room for {headroom}: share at a higher level, ask for fewer queries or statistical bits, or compute with less error",

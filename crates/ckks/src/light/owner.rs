@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use clathrate_lattice::{Level, MaskSeed, SecretRng};
-use clathrate_samples::client::MOST_STATE_BYTES;
-use clathrate_samples::wire::{LEAST_BITS, MOST_BITS};
+use clathrate_samples::client::MAX_STATE_BYTES;
+use clathrate_samples::wire::{MAX_BITS, MIN_BITS};
 use clathrate_samples::{LightClient, Terms};
 use zeroize::Zeroizing;
 
@@ -121,8 +121,8 @@ impl SecretKey {
         let moduli: Vec<(u64, usize)> =
             basis.indices().iter().map(|&index| (ring.moduli()[index].value(), index)).collect();
         let bits: u32 = moduli.iter().map(|&(q, _)| q.ilog2() + 1).sum();
-        if bits > MOST_BITS {
-            let remedy = format!("a light client takes levels of at most {MOST_BITS} bits: use a lower one");
+        if bits > MAX_BITS {
+            let remedy = format!("a light client takes levels of at most {MAX_BITS} bits: use a lower one");
             return Err(CkksError::OutOfRange {
                 what: "the modulus of a light client",
                 value: format!("{bits} bits"),
@@ -170,9 +170,9 @@ impl SecretKey {
             moduli,
             seed: MaskSeed([0; 32]),
         };
-        if terms.dropped + LEAST_BITS > terms.modulus_bits() {
+        if terms.dropped + MIN_BITS > terms.modulus_bits() {
             return refuse(format!(
-                "a modulus of {} bits keeps at least {LEAST_BITS}: ask for more precision",
+                "a modulus of {} bits keeps at least {MIN_BITS}: ask for more precision",
                 terms.modulus_bits()
             ));
         }
@@ -205,9 +205,9 @@ pub fn load_client(path: impl AsRef<Path>) -> Result<LightClient, CkksError> {
     let path = path.as_ref();
     // The memory has the maximum length from the start, because growing would leave copies of the secret in
     // freed memory.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_STATE_BYTES + 1));
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_STATE_BYTES + 1));
     let file = File::open(path).map_err(|error| FileError::io(path, "open", error))?;
-    file.take(MOST_STATE_BYTES as u64 + 1)
+    file.take(MAX_STATE_BYTES as u64 + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| FileError::io(path, "read", error))?;
     Ok(LightClient::from_bytes(&bytes)?)

@@ -395,7 +395,7 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
     writer.bytes(&x.key_id().0);
     write_device(&mut writer, device);
     writer.word(x.scale().to_bits());
-    for word in [params.degree(), basis.len(), layout.rows * layout.columns, x.bundles().len()] {
+    for word in [params.degree(), basis.len(), layout.rows() * layout.columns(), x.bundles().len()] {
         writer.word(word as u64);
     }
     for (index, bundle) in x.bundles().iter().enumerate() {
@@ -403,7 +403,7 @@ fn reply_bytes(x: &Ciphertext) -> Result<Vec<u8>, CkksError> {
         let entries: Vec<(usize, usize)> = (0..params.degree())
             .filter_map(|place| {
                 let entry = layout.entry(Place { bundle: index, body: 0, index: place })?;
-                Some((entry.row * layout.columns + entry.column, place))
+                Some((entry.row * layout.columns() + entry.column, place))
             })
             .collect();
         writer.word(entries.len() as u64);

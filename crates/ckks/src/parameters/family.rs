@@ -23,8 +23,8 @@ use super::runtime::DEFAULT_TABLE_BYTES;
 use super::scales::{self, ScaleWarning, Sizes};
 use super::segments::Segments;
 use super::spec::{
-    EPHEMERAL_SPECIAL, LARGEST_DEGREE, LEAST_DEGREE, LEAST_PRIMES, LOG2_FAILURE, PAPER_SECURITY_BITS,
-    part_of, temporary_distribution,
+    EPHEMERAL_SPECIAL, LARGEST_DEGREE, LOG2_FAILURE, MIN_DEGREE, MIN_PRIMES, PAPER_SECURITY_BITS, part_of,
+    temporary_distribution,
 };
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
@@ -383,7 +383,7 @@ impl Family {
         // switching keys. The same holds for shapes whose dimension is too small for the modulus of keys.
         let (max_level, without_keys) = self.highest_level(&chain, shape)?;
         let gadget =
-            if shape.degree < LEAST_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
+            if shape.degree < MIN_DEGREE || without_keys.is_some() { None } else { self.gadget(&chain)? };
         let mut security_bits = if without_keys.is_none() {
             estimated_bits(
                 shape.dimension(),
@@ -607,7 +607,7 @@ fn planning(runtime: &Runtime) -> Result<PlannerSettings, CkksError> {
 /// is refused when one of them is used.
 fn check_choice(switcher: &Switcher, choice: SwitchMethod) -> Result<(), CkksError> {
     let chain = switcher.chain();
-    let least = LEAST_PRIMES;
+    let least = MIN_PRIMES;
     match choice.key_digit {
         Some(0) => {
             let remedy = "key digits have 1 prime or more".to_owned();

@@ -212,8 +212,8 @@ impl Params {
         if let Some(reason) = &self.0.without_keys {
             return CkksError::InvalidParams { reason: reason.clone() };
         }
-        if self.degree() < spec::LEAST_DEGREE {
-            return CkksError::degree_without_keys(self.shape(), spec::LEAST_DEGREE);
+        if self.degree() < spec::MIN_DEGREE {
+            return CkksError::degree_without_keys(self.shape(), spec::MIN_DEGREE);
         }
         clathrate_lattice::LatticeError::NoSpecialPrimes.into()
     }

@@ -16,12 +16,12 @@ use clathrate_lattice::{Basis, Chain, Gadget, Level, SecretDistribution, Switche
 use super::Params;
 use super::family::Family;
 use super::key_switching::{KeyModulus, KeySwitching};
-use super::spec::LEAST_DEGREE;
+use super::spec::MIN_DEGREE;
 use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
 /// The maximum number of special primes of a ring of packing.
-const MOST_SPECIAL: usize = 3;
+const MAX_SPECIAL: usize = 3;
 
 /// The variance of a rounding error under the secret of a ring of packing of degree `n`, which is uniform
 /// even if the owner's secret is sparse: `(1 + 2 n / 3) / 12`.
@@ -70,7 +70,7 @@ impl Family {
         chain: &Arc<Chain>,
         shape: ModuleShape,
     ) -> Result<Option<KeySwitching>, CkksError> {
-        if shape.rank != 1 || shape.degree < LEAST_DEGREE || shape.degree >= self.root_shape().dimension() {
+        if shape.rank != 1 || shape.degree < MIN_DEGREE || shape.degree >= self.root_shape().dimension() {
             return Ok(None);
         }
         let Some((narrow, gadget)) = least_modulus(chain, Level(0)) else { return Ok(None) };
@@ -93,7 +93,7 @@ fn least_modulus(chain: &Chain, most: Level) -> Option<(Chain, Gadget)> {
     // Logarithms are rounded to thousandths of a bit, so that the order does not depend on their last bits.
     // The sort is stable: ranges of equal size stay in the order of the chain.
     let bits = |range: &Range<usize>| (Basis::new(range.clone()).log2(chain.ring()) * 1e3).round() as i64;
-    (1..=MOST_SPECIAL).find_map(|count| {
+    (1..=MAX_SPECIAL).find_map(|count| {
         let mut ranges: Vec<Range<usize>> =
             (first..=end.checked_sub(count)?).map(|start| start..start + count).collect();
         ranges.sort_by_key(bits);

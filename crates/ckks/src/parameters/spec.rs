@@ -9,7 +9,7 @@ use crate::error::CkksError;
 use crate::shape::ModuleShape;
 
 /// The smallest ring degree of a specification, and of keys.
-pub(super) const LEAST_DEGREE: usize = 8;
+pub(super) const MIN_DEGREE: usize = 8;
 pub(super) const LARGEST_DEGREE: usize = 1 << 17;
 
 /// The minimum bits of security with `below_128`: enough for the parameter sets of the papers.
@@ -27,13 +27,13 @@ pub(super) const EPHEMERAL_SPECIAL: usize = 2;
 const TABLE_BYTES: usize = 4 * size_of::<u64>();
 
 /// Chains of fewer primes have no auxiliary primes, because they switch fastest with the hybrid method.
-pub(super) const LEAST_PRIMES: usize = 12;
+pub(super) const MIN_PRIMES: usize = 12;
 
 /// The number of auxiliary primes: enough for digits and key digits of 16 primes together.
-const MOST_AUXILIARY: usize = 16;
+const MAX_AUXILIARY: usize = 16;
 
 /// The maximum bits of a prime.
-const MOST_BITS: f64 = 60.0;
+const MAX_BITS: f64 = 60.0;
 
 /// Parameters as users write them, with sizes of primes instead of primes. Sizes may be fractions of a bit,
 /// e.g. 45.8.
@@ -179,7 +179,7 @@ impl ParamsSpec {
 
     /// The number of auxiliary primes of a chain of `primes` primes.
     pub(super) fn auxiliary_count(&self, primes: usize) -> usize {
-        if self.special.is_empty() || primes < LEAST_PRIMES { 0 } else { MOST_AUXILIARY }
+        if self.special.is_empty() || primes < MIN_PRIMES { 0 } else { MAX_AUXILIARY }
     }
 
     /// Refuses specifications whose tables would take more than `limit` bytes, before anything is computed.
@@ -201,7 +201,7 @@ impl ParamsSpec {
     /// [`CkksError::InvalidParams`].
     pub fn check(&self) -> Result<(), CkksError> {
         let refuse = |reason: String| Err(CkksError::InvalidParams { reason });
-        if !self.degree.is_power_of_two() || !(LEAST_DEGREE..=LARGEST_DEGREE).contains(&self.degree) {
+        if !self.degree.is_power_of_two() || !(MIN_DEGREE..=LARGEST_DEGREE).contains(&self.degree) {
             return refuse(format!("degree {} is not a power of two from 2^3 to 2^17", self.degree));
         }
         if !(1..=64).contains(&self.rank) {
@@ -216,9 +216,9 @@ impl ParamsSpec {
         let sizes = || self.steps.iter().flatten().chain(&self.special).chain(&self.temporary);
         let largest = self.largest_degree();
         let least = f64::from(largest.ilog2() + 2);
-        if let Some(bits) = sizes().find(|&&bits| !(least..=MOST_BITS).contains(&bits)) {
+        if let Some(bits) = sizes().find(|&&bits| !(least..=MAX_BITS).contains(&bits)) {
             return refuse(format!(
-                "a prime of {bits} bits: at degree {largest} primes have {least} to {MOST_BITS} bits"
+                "a prime of {bits} bits: at degree {largest} primes have {least} to {MAX_BITS} bits"
             ));
         }
         match (self.temporary_rank, self.temporary.len()) {

@@ -11,7 +11,7 @@ use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use super::{expect, inconsistent, label};
-use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan, Way};
+use crate::circuits::linear::{LinearTransform, LinearTransformOptions, LinearTransformPlan, RotationSteps};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
 use crate::parameters::Params;
@@ -31,7 +31,8 @@ pub struct LinearTransformMetadata {
     input_scale: f64,
     output_scale: f64,
     on_the_fly: bool,
-    way: Way,
+    #[serde(rename = "way")]
+    rotation_steps: RotationSteps,
     /// For each basis in which the diagonals are encoded, the indices of its primes among those of the
     /// parameters.
     encoded: Vec<Vec<usize>>,
@@ -97,7 +98,7 @@ impl Stored for Snapshot<'_> {
             input_scale: plan.input_scale(),
             output_scale: plan.output_scale(),
             on_the_fly: plan.is_on_the_fly(),
-            way: plan.way(),
+            rotation_steps: plan.rotation_steps(),
             encoded: self.encoded.iter().map(|(basis, _)| basis.indices().to_vec()).collect(),
         }
     }
@@ -175,7 +176,7 @@ impl LinearTransformPlan {
             on_the_fly: metadata.on_the_fly,
             ..LinearTransformOptions::default()
         };
-        let plan = transform.plan_by(params, Level(metadata.level), options, metadata.way)?;
+        let plan = transform.plan_by(params, Level(metadata.level), options, metadata.rotation_steps)?;
         let (ring, counts) = (plan.plaintext_ring()?, plan.diagonal_counts().collect::<Vec<_>>());
         for (form, indices) in metadata.encoded.iter().enumerate() {
             let basis = Basis::new(indices.iter().copied());

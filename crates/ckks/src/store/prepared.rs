@@ -4,7 +4,7 @@
 
 use std::io::{Seek, Write};
 
-use clathrate_arith::product::MOST_SHIFT;
+use clathrate_arith::product::MAX_SHIFT;
 use clathrate_lattice::{Level, Rank, SwitchKey};
 use serde::{Deserialize, Serialize};
 
@@ -83,17 +83,17 @@ impl PreparedMatrix {
         expect(reader, FileKind::PreparedMatrix, params)?;
         let metadata: PreparedMatrixMetadata = reader.metadata()?;
         let PreparedMatrixMetadata { rows, layout, shift, products, own_masks, .. } = metadata;
-        let (level, key_level, inner) = (Level(metadata.level), Level(metadata.key_level), layout.rows);
+        let (level, key_level, inner) = (Level(metadata.level), Level(metadata.key_level), layout.rows());
         params.check_level(key_level)?;
-        if shift > MOST_SHIFT || level > key_level {
+        if shift > MAX_SHIFT || level > key_level {
             return Err(inconsistent("the shift of the weights or the level of the keys is out of range"));
         }
-        let shape = [inner, layout.columns];
+        let shape = [inner, layout.columns()];
         let x = Ciphertext::symbol_with(
             params,
             &shape,
             layout,
-            SecretName::Bodies(layout.bodies),
+            SecretName::Bodies(layout.bodies()),
             level,
             metadata.scale,
         )?;

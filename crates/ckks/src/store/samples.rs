@@ -77,7 +77,7 @@ impl PreparedSamples {
         let metadata: PreparedSamplesMetadata = reader.metadata()?;
         let (level, layout) = (Level(0), metadata.layout);
         params.check_scale(metadata.scale, level)?;
-        let shape = vec![layout.columns];
+        let shape = vec![layout.columns()];
         layout.check(&shape, params.degree())?;
         let secret = match SecretName::parse(&metadata.secret) {
             Some(secret @ (SecretName::Main | SecretName::Ephemeral)) => secret,
@@ -92,7 +92,7 @@ impl PreparedSamples {
             reader,
             params,
             &params.chain().basis(level),
-            (layout.bundles(), Bodies(layout.bodies)),
+            (layout.bundles(), Bodies(layout.bodies())),
             false,
         )?;
         let key_id = KeyId(unhex(&metadata.key_id)?);

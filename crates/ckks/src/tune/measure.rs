@@ -140,7 +140,7 @@ fn measure_degree(make: MakeEngine<'_>, degree: usize) -> Result<KernelTimes, Ck
 const LARGEST_CACHE: usize = 128 << 20;
 
 /// Bytes of factors that are assumed to fit the cache.
-const LEAST_CACHE: usize = 16_000_000;
+const MIN_CACHE: usize = 16_000_000;
 
 /// Bytes that are read in less than this fraction of the time for memory come from a cache.
 const CACHED: f64 = 0.7;
@@ -165,10 +165,10 @@ fn measure_reading(make: MakeEngine<'_>) -> Result<(f64, f64), CkksError> {
     };
     let memory = reading(MEMORY_BYTES);
     let mut cache = LARGEST_CACHE;
-    while cache > LEAST_CACHE && reading(cache) > CACHED * memory {
+    while cache > MIN_CACHE && reading(cache) > CACHED * memory {
         cache /= 2;
     }
-    Ok((memory, cache.max(LEAST_CACHE) as f64))
+    Ok((memory, cache.max(MIN_CACHE) as f64))
 }
 
 /// Measured products: rows and columns of the matrix, and binary logarithm of the polynomials' degree. Each
@@ -184,7 +184,7 @@ const MATRIX_PRIMES: usize = 3;
 const WEIGHT_BITS: u32 = 40;
 
 /// A time indistinguishable from zero, in nanoseconds.
-const LEAST_NANOSECONDS: f64 = 1e-6;
+const MIN_NANOSECONDS: f64 = 1e-6;
 
 /// Times of the unit operations of exact matrix products, from products that are each dominated by one of
 /// them.
@@ -228,7 +228,7 @@ fn solve(equations: &[([f64; 4], f64)]) -> [f64; 4] {
         for (unit, (counts, nanoseconds)) in equations.iter().enumerate() {
             let others: f64 =
                 (0..4).filter(|&other| other != unit).map(|other| counts[other] * times[other]).sum();
-            times[unit] = ((nanoseconds - others) / counts[unit]).max(LEAST_NANOSECONDS);
+            times[unit] = ((nanoseconds - others) / counts[unit]).max(MIN_NANOSECONDS);
         }
     }
     times

@@ -23,7 +23,7 @@ pub use measure::{MakeEngine, measure};
 const TEXT_LIMIT_BYTES: u64 = 1 << 20;
 
 /// Maximum binary logarithm of a degree in a profile.
-const MOST_LOG_DEGREE: u32 = 20;
+const MAX_LOG_DEGREE: u32 = 20;
 
 /// Environment variable with the path of the profile, instead of the file in the user's cache directory;
 /// [`NO_PROFILE`] for no profile.
@@ -270,20 +270,20 @@ fn read_text(path: &Path) -> io::Result<String> {
 }
 
 /// About a quarter of an hour: no kernel takes as long.
-const MOST_NANOSECONDS: f64 = 1e12;
+const MAX_NANOSECONDS: f64 = 1e12;
 
 /// Refuses times that no machine has, and names them.
 fn check(profile: &MachineProfile) -> Result<(), String> {
     let positive = |what: String, x: f64| {
-        if x > 0.0 && x < MOST_NANOSECONDS { Ok(()) } else { Err(format!("{what} is {x}")) }
+        if x > 0.0 && x < MAX_NANOSECONDS { Ok(()) } else { Err(format!("{what} is {x}")) }
     };
     if profile.kernels.is_empty() {
         return Err("it has no kernels".to_owned());
     }
     for times in &profile.kernels {
         let degree = times.degree;
-        if !degree.is_power_of_two() || degree > 1 << MOST_LOG_DEGREE {
-            return Err(format!("degree {degree} is no power of two up to 2^{MOST_LOG_DEGREE}"));
+        if !degree.is_power_of_two() || degree > 1 << MAX_LOG_DEGREE {
+            return Err(format!("degree {degree} is no power of two up to 2^{MAX_LOG_DEGREE}"));
         }
         times
             .transform

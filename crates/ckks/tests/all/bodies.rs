@@ -187,7 +187,7 @@ fn linear_operations_match_the_clear_ones() {
                         |what: &str, result: Result<Ciphertext, CkksError>, f: &dyn Fn(f64, f64) -> f64| {
                             let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
                             assert_eq!(
-                                (result.secret(), result.layout().bodies),
+                                (result.secret(), result.layout().bodies()),
                                 (SecretName::Bodies(bodies), bodies)
                             );
                             let expected: Vec<f64> = a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect();
@@ -279,7 +279,7 @@ fn matrix_products_combine_rows_whose_masks_serve_them_whole() {
                 let prepared = Weights::encode(&ev, rows, inner, &weights, &x).expect("weights");
                 let product = prepared.multiply(&ev, &x).and_then(|z| ev.rescale(&z)).expect("product");
                 assert_eq!(
-                    (product.shape(), product.layout().rows, product.secret()),
+                    (product.shape(), product.layout().rows(), product.secret()),
                     (&[rows, columns][..], rows, SecretName::Bodies(bodies))
                 );
                 let expected: Vec<f64> = (0..rows * columns)
@@ -757,7 +757,7 @@ fn moves_of_degree_and_rank_keep_the_bodies() {
             );
             let high = ev.to_rlwe(&x).expect("rank 1");
             assert_eq!(
-                (high.params(), high.secret(), high.layout().bodies),
+                (high.params(), high.secret(), high.layout().bodies()),
                 (&rlwe, SecretName::Bodies(bodies), bodies)
             );
             assert_close(&decrypt(&sk, &high), &data, 1e-7);

@@ -57,7 +57,7 @@ fn slots_to_coefficients_leaves_the_numbers_in_coefficients() {
     let ct = encrypt_as(&sk, &Values::Complex(x.clone()), &[x.len()], options, 1);
     let y = plan.slots_to_coefficients(&ev, &ct).expect("coefficients");
     assert_eq!(
-        (y.level(), y.encoding(), y.layout().order, y.is_complex()),
+        (y.level(), y.encoding(), y.layout().order(), y.is_complex()),
         (Level(0), Encoding::Coefficients, Order::BitReversed, true)
     );
     let error = complex_deviation(&decrypt_complex(&sk, &y), &x);

@@ -304,7 +304,7 @@ fn half_bootstraps_share_masks_at_level_0() {
     let low = shared.slots_to_coefficients(&ev, &ct).expect("coefficients");
     assert_eq!((low.level(), low.secret()), (Level(0), SecretName::Bodies(4)));
     let fresh = shared.run_half(&ev, &low).expect("slots");
-    assert_eq!((fresh.layout().bodies, fresh.secret()), (1, SecretName::Main));
+    assert_eq!((fresh.layout().bodies(), fresh.secret()), (1, SecretName::Main));
     let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
     assert!(error < 2f64.powi(-18), "{error:e}");
 }

@@ -136,7 +136,7 @@ fn few_slots_share_the_transforms_and_keys_of_all() {
         let ct = encrypt_as(&sk, &values, &[rows, columns], own, 5);
         let fresh = plan.run(&ev, &ct).expect("bootstrap");
         assert_eq!(
-            (fresh.level(), fresh.shape(), fresh.layout().capacity),
+            (fresh.level(), fresh.shape(), fresh.layout().capacity()),
             (plan.output_level(), &[rows, columns][..], slots)
         );
         let error = complex_deviation(&decrypt_complex(&sk, &fresh), &x);
@@ -234,7 +234,7 @@ fn real_numbers_are_bootstrapped_in_pairs() {
             let fresh = plan.run(&ev.clone().with_progress(progress), &ct).expect("bootstrap");
             let stages = seen.lock().expect("no panic").len();
             assert_eq!(
-                (fresh.shape(), fresh.layout().columns, fresh.is_complex()),
+                (fresh.shape(), fresh.layout().columns(), fresh.is_complex()),
                 (&[rows, columns][..], columns, false)
             );
             assert_close(&decrypt(&sk, &fresh), &x, tolerance);
@@ -247,7 +247,7 @@ fn real_numbers_are_bootstrapped_in_pairs() {
         let ev = Evaluator::recording_for(&params, plan.needs().expect("needs"));
         let layout =
             clathrate_ckks::arrays::Layout::new(&[rows, 512], Encoding::Slots, 1024).expect("layout");
-        let layout = clathrate_ckks::arrays::Layout { complex, ..layout };
+        let layout = layout.of_numbers(complex);
         let level = plan.input_level();
         let symbol = clathrate_ckks::Ciphertext::symbol_with(
             &params,
@@ -304,7 +304,7 @@ fn higher_ranks_bootstrap_by_conversion() {
         let recorder = Evaluator::recording(&params);
         let layout =
             clathrate_ckks::arrays::Layout::new(&[slots], Encoding::Slots, params.degree()).expect("layout");
-        let layout = clathrate_ckks::arrays::Layout { complex: true, ..layout };
+        let layout = layout.of_numbers(true);
         let symbol = clathrate_ckks::Ciphertext::symbol_with(
             &params,
             &[slots],
@@ -478,7 +478,7 @@ fn half_bootstraps_bring_coefficients_to_slots() {
         let y = plan.run_half(&ev, &ct).expect("half bootstrap");
         let other = if order == Order::Natural { Order::BitReversed } else { Order::Natural };
         assert_eq!(
-            (y.encoding(), y.layout().order, y.level()),
+            (y.encoding(), y.layout().order(), y.level()),
             (Encoding::Slots, other, plan.output_level())
         );
         let error = complex_deviation(&decrypt_complex(&sk, &y), &x);

@@ -14,7 +14,7 @@ use clathrate_ckks::encoding::decode_coefficients;
 use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes, Values};
 use clathrate_ckks::{
-    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Layout, Order, Padding, Params, SecretKey,
+    BodyAxis, Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Order, Padding, Params, SecretKey,
 };
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -97,10 +97,15 @@ fn select_from(
     *shape.last_mut().expect("columns") = range.len();
     assert_eq!((y.shape(), y.level(), y.scale()), (&shape[..], x.level(), x.scale()));
     y.layout().check(&shape, x.params().degree()).expect("a layout");
-    assert_eq!(numbers(sk, &y), picked(before, x.layout().columns, &range), "{range:?} of {:?}", x.layout());
+    assert_eq!(
+        numbers(sk, &y),
+        picked(before, x.layout().columns(), &range),
+        "{range:?} of {:?}",
+        x.layout()
+    );
     let dirty = holds_numbers(sk, &y);
     assert!(!dirty || y.padding() == Padding::Dirty, "{range:?} of {:?}", x.layout());
-    if x.layout().components == 1 && x.padding() == Padding::Zero {
+    if x.layout().components() == 1 && x.padding() == Padding::Zero {
         assert_eq!(y.padding() == Padding::Dirty, dirty, "{range:?} of {:?}", x.layout());
     }
     let recorder = Evaluator::recording(sk.params());
@@ -131,7 +136,7 @@ fn ranges(columns: usize, capacity: usize) -> Vec<Range<usize>> {
 
 /// Ranges of `x`: selected where they start at a chunk or stay within one, else refused.
 fn check_all(sk: &SecretKey, x: &Ciphertext) -> usize {
-    let (columns, capacity) = (x.layout().columns, x.layout().capacity);
+    let (columns, capacity) = (x.layout().columns(), x.layout().capacity());
     let (before, mut refused) = (numbers(sk, x), 0);
     // Arrays of many bundles take longer.
     let every = 1 + x.bundles().len() / 8;
@@ -224,13 +229,13 @@ fn rows_that_share_polynomials_keep_their_places() {
                 lanes(),
                 5,
             );
-            let Layout { lanes, capacity, .. } = *x.layout();
+            let (lanes, capacity) = (x.layout().lanes(), x.layout().capacity());
             assert!(lanes > 1);
             check_all(&sk, &x);
             for range in ranges(columns, capacity) {
                 let y = ev.select_columns(&x, range.clone()).expect("columns");
                 assert_eq!(
-                    (y.layout().lanes, y.layout().capacity, y.bundles().len()),
+                    (y.layout().lanes(), y.layout().capacity(), y.bundles().len()),
                     (lanes, capacity, x.bundles().len())
                 );
                 // They come apart, and a selection of a selection is one.
@@ -423,7 +428,7 @@ fn padding_stays_behind_the_numbers_through_moves_and_packing() {
         let w = Weights::encode(&ev, 2, 6, &weights, &part).expect("weights");
         let product = ev.rescale(&w.multiply(&ev, &part).expect("a product")).expect("rescaled");
         let packed = ev.pack_rows(&product, &[]).expect("lanes");
-        assert_eq!((packed.layout().lanes, packed.padding()), (8, Padding::Dirty));
+        assert_eq!((packed.layout().lanes(), packed.padding()), (8, Padding::Dirty));
         let a = picked(&data[..48], 8, &range);
         let width = range.len();
         let entry = |i: usize, j: usize| (0..6).map(|r| weights[i * 6 + r] * a[r * width + j]).sum::<f64>();

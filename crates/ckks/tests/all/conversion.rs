@@ -49,7 +49,7 @@ fn real_numbers_go_there_and_back() {
         let x = encrypt_as(&sk, &data, &shape, options(encoding), 3);
         let (plan, y) = converted(&sk, &x, None);
         assert_eq!(
-            (y.shape(), y.layout().order, y.is_complex()),
+            (y.shape(), y.layout().order(), y.is_complex()),
             (&shape[..], Order::BitReversed, false),
             "{shape:?}"
         );
@@ -60,7 +60,7 @@ fn real_numbers_go_there_and_back() {
             &y,
             Some(1 + plan.slots().trailing_zeros().min(1) as usize).filter(|_| plan.slots() > 2),
         );
-        assert_eq!((z.encoding(), z.layout().order), (encoding, Order::Natural));
+        assert_eq!((z.encoding(), z.layout().order()), (encoding, Order::Natural));
         assert_close(&decrypt(&sk, &z), &data, 1e-4);
     }
 }
@@ -135,7 +135,7 @@ fn padding_stays_what_it_was() {
     let (_, paired) = converted(&sk, &slots, None);
     let part = ev.select_columns(&paired, 0..512).expect("all columns");
     let total = ev.total(&part).expect("a sum");
-    assert_eq!((total.padding(), total.layout().paired), (Padding::Dirty, true));
+    assert_eq!((total.padding(), total.layout().is_paired()), (Padding::Dirty, true));
     let refused = ConversionPlan::new(&ev.total(&x).expect("a sum"), ConversionOptions::default());
     // A sum of a chunk that fills its polynomial leaves the other sums in its padding.
     let (_, back) = converted(&sk, &total, None);

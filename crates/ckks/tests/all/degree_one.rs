@@ -82,7 +82,7 @@ fn every_coefficient_becomes_an_lwe_sample_exactly() {
             let columns = shape[shape.len() - 1];
             for (index, sample) in samples.bundles().iter().enumerate() {
                 let (row, column) = (index / columns, index % columns);
-                let whole = &x.bundles()[row * x.layout().chunks + column / degree];
+                let whole = &x.bundles()[row * x.layout().chunks() + column / degree];
                 let phase = whole.phase(sk.secret()).expect("phase").swap_remove(0).into_coeff();
                 let component = (column % degree).reverse_bits() >> (usize::BITS - degree.ilog2());
                 let expected = phase.split_component(ring, component).expect("component");
@@ -299,7 +299,7 @@ fn samples_of_bodies_share_masks_and_come_back() {
             );
             for rank in [4 * params.rank(), params.rank() * params.degree()] {
                 let low = ev.to_mlwe(&x, rank).expect("down");
-                assert_eq!((low.secret(), low.layout().bodies), (SecretName::Bodies(bodies), bodies));
+                assert_eq!((low.secret(), low.layout().bodies()), (SecretName::Bodies(bodies), bodies));
                 assert!(
                     low.bundles().iter().all(|bundle| bundle.body_count() == bodies && bundle.rank() == rank)
                 );

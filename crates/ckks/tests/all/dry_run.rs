@@ -525,7 +525,12 @@ fn errors_of_sums_stay_near_their_bound() {
     let halves: Vec<f64> = row_sums.iter().map(|sum| 0.5 * sum).collect();
     let cases: [(&str, Box<Reduction>, &[f64], bool); 4] = [
         ("sums of rows", Box::new(|ev, x| ev.total(x)), &row_sums, true),
-        ("weighted sums", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns))), &weighted, true),
+        (
+            "weighted sums",
+            Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns()))),
+            &weighted,
+            true,
+        ),
         ("sum of all rows", Box::new(|ev, x| ev.sum_of_rows(x)), &column_sums, true),
         ("a column as a vector", Box::new(|ev, x| ev.column_to_vector(&ev.total(x)?, 0.5)), &halves, false),
     ];

@@ -20,7 +20,7 @@ fn map(x: &Ciphertext, shifts: &[i64], period: usize) -> LinearTransform {
     let diagonal = |&shift: &i64| {
         (shift, (0..period).map(|j| Complex64::new(0.5 + j as f64 / 16.0, shift as f64 / 64.0)).collect())
     };
-    LinearTransform::from_diagonals(x.layout().capacity, shifts.iter().map(diagonal)).expect("a map")
+    LinearTransform::from_diagonals(x.layout().capacity(), shifts.iter().map(diagonal)).expect("a map")
 }
 
 /// Operations by name: each on an array of a few rows in slots.
@@ -55,7 +55,7 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("dense linear transform", Box::new(|ev, x| map(x, &(0..24).collect::<Vec<_>>(), 1).apply(ev, x))),
         ("product with a diagonal", Box::new(|ev, x| map(x, &[0], 8).apply(ev, x))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
-        ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
+        ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns())))),
         ("sum repeated", Box::new(|ev, x| ev.broadcast_to(&ev.total(x)?, x.shape()))),
         ("shared mask and back", Box::new(|ev, x| ev.split_mask(&ev.share_mask(x, 2)?))),
         ("polynomial", Box::new(move |ev, x| polynomial(ev, x, &odd, PolynomialBasis::Power))),
@@ -89,7 +89,7 @@ fn moves(params: &Params) -> Vec<(&'static str, Box<Circuit>)> {
         ),
         ("to rank 1 from LWE samples", Box::new(|ev, x| ev.to_rlwe(&ev.to_lwe(x)?))),
         ("sum of coefficients", Box::new(|ev, x| ev.total(x))),
-        ("weighted sum of coefficients", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns)))),
+        ("weighted sum of coefficients", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns())))),
     ]
 }
 

@@ -124,7 +124,7 @@ fn rows_that_share_polynomials_are_multiplied() {
     let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], coefficients(Some(Lanes::Most)), 5);
     let right =
         encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], coefficients(Some(Lanes::Most)), 6);
-    assert!(left.layout().lanes > 1);
+    assert!(left.layout().lanes() > 1);
     let expected = product(&x, &y, (rows, inner, columns));
     let (result, measured, predicted) =
         run(&sk, &[left, right], &expected, &|ev, x| ev.rescale(&multiply_transposed(ev, &x[0], &x[1])?));

@@ -83,10 +83,11 @@ fn assert_slots(sk: &SecretKey, x: &Ciphertext) {
         let slots = x.params().encoder().evaluate(&coefficients, x.params().slot_count());
         let mut held = vec![None; layout.period()];
         for (position, entry) in layout.held(index) {
-            held[position..position + layout.copies].fill(Some(numbers[entry]));
+            held[position..position + layout.copies()].fill(Some(numbers[entry]));
         }
         for (slot, value) in slots.iter().enumerate() {
-            let expected = held[slot % layout.period()].or((layout.padding == Padding::Zero).then_some(0.0));
+            let expected =
+                held[slot % layout.period()].or((layout.padding() == Padding::Zero).then_some(0.0));
             if let Some(expected) = expected {
                 assert!(
                     (value.re - expected).abs() < TOLERANCE,
@@ -104,7 +105,7 @@ fn each(mut test: impl FnMut(&SecretKey, &Ciphertext, &[f64], [usize; 2])) {
     for (seed, (shape, lanes)) in CASES.into_iter().enumerate() {
         let data = noise(shape[0] * shape[1], seed as u64 + 1);
         let x = sk.encrypt_array(&data, &shape, options(lanes)).expect("encrypt");
-        assert_eq!(x.layout().bundles(), shape[0].div_ceil(x.layout().lanes));
+        assert_eq!(x.layout().bundles(), shape[0].div_ceil(x.layout().lanes()));
         test(&sk, &x, &data, shape);
     }
 }
@@ -174,7 +175,7 @@ fn rows_are_added_and_repeated() {
 #[test]
 fn numbers_of_rows_are_added_and_repeated() {
     each(|sk, x, data, shape| {
-        if x.layout().lanes == 1 {
+        if x.layout().lanes() == 1 {
             return;
         }
         let settled = |ev: &Evaluator, x: &Ciphertext, factor: f64| {
@@ -220,7 +221,7 @@ fn a_vector_is_a_column_whose_rows_share_polynomials() {
         let vector = sk.encrypt_array(&data, &[count], in_slots()).expect("encrypt");
         let column = run(&sk, &vector, |_, x| x.clone().reshaped(&[count, 1]));
         assert_close(&decrypt(&sk, &column), &data, TOLERANCE);
-        assert_eq!(column.layout().lanes, count.next_power_of_two().min(32));
+        assert_eq!(column.layout().lanes(), count.next_power_of_two().min(32));
         let sum = run(&sk, &column, |ev, x| ev.sum_of_rows(x));
         assert_close(&decrypt(&sk, &sum), &[data.iter().sum()], TOLERANCE);
     }
@@ -229,14 +230,14 @@ fn a_vector_is_a_column_whose_rows_share_polynomials() {
 #[test]
 fn rows_are_picked_and_joined() {
     each(|sk, x, data, [rows, columns]| {
-        let lanes = x.layout().lanes;
+        let lanes = x.layout().lanes();
         for row in [0, rows / 2, rows - 1] {
             let picked = run(sk, x, |ev, x| {
                 let row = ev.select_rows(x, &[row])?;
                 if row.awaits_rescale() { ev.rescale(&row) } else { Ok(row) }
             });
             assert_close(&decrypt(sk, &picked), &data[row * columns..(row + 1) * columns], TOLERANCE);
-            assert_eq!((picked.layout().lanes, picked.shape()), (1, &[1, columns][..]));
+            assert_eq!((picked.layout().lanes(), picked.shape()), (1, &[1, columns][..]));
         }
         let ev = Evaluator::new(sk.params());
         if lanes > 1 && rows > lanes {
@@ -265,11 +266,11 @@ fn rows_are_picked_and_joined() {
 #[test]
 fn rows_are_mapped_by_a_matrix() {
     each(|sk, x, data, [rows, columns]| {
-        let capacity = x.layout().capacity;
+        let capacity = x.layout().capacity();
         for images in [1, columns, capacity] {
             let weights = noise(images * columns, 9);
             let transform = LinearTransform::from_matrix(&weights, images, columns).expect("a map");
-            if x.layout().lanes == 1 && transform.slots() != capacity {
+            if x.layout().lanes() == 1 && transform.slots() != capacity {
                 continue;
             }
             let mapped = run(sk, x, |ev, x| transform.apply(ev, x));

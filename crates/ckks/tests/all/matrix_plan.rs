@@ -74,7 +74,7 @@ fn every_method_gives_the_product_at_the_predicted_error_keys_and_cost() {
                     (y.shape(), y.level(), y.secret().bodies(), y.params()),
                     (&[rows, columns][..], Level(0), 1, &params)
                 );
-                assert_eq!(y.layout().lanes, x.layout().lanes);
+                assert_eq!(y.layout().lanes(), x.layout().lanes());
                 let (measured, cost) = (deviation(&decrypt(&sk, &y), &expected), *plan.chosen());
                 let few = if rows * columns < 20 { 5.0 } else { 2.0 };
                 assert!(
@@ -269,11 +269,11 @@ fn rows_are_packed_with_midpoints_where_keys_must_be_small() {
         let plan = plan(Some(most)).expect("plan");
         assert!(plan.chosen().owner_key_bytes <= most);
         let x = encrypted(&sk, &plan, &data, [inner, columns], true);
-        assert_eq!(x.layout().lanes, 128);
+        assert_eq!(x.layout().lanes(), 128);
         let (ev, matrix) = ready(&sk, &plan);
         assert_eq!(sk.evaluation_keys(&plan.needs()).expect("keys").bytes(), plan.chosen().owner_key_bytes);
         let y = matrix.multiply(&ev, &x).expect("product");
-        assert_eq!(y.layout().lanes, 128);
+        assert_eq!(y.layout().lanes(), 128);
         let measured = deviation(&decrypt(&sk, &y), &expected);
         assert!(measured < 2.0 * plan.chosen().error, "{measured:e}, {:e}", plan.chosen().error);
     }
@@ -298,7 +298,7 @@ fn a_product_is_the_factor_of_the_next_one() {
         let one =
             MatrixPlan::new(&params, Matrix::new(12, 20, &first), 9, &at(methods[0], 2, None)).expect("plan");
         let x = encrypted(&sk, &one, &data, [20, 9], true);
-        let lanes = Some(x.layout().lanes);
+        let lanes = Some(x.layout().lanes());
         let two = MatrixPlan::new(&params, Matrix::new(7, 12, &second), 9, &at(methods[1], 1, lanes))
             .expect("plan");
         let ((ev1, w1), (ev2, w2)) = (ready(&sk, &one), ready(&sk, &two));

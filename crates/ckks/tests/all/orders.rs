@@ -130,7 +130,7 @@ fn complex_coefficients_add_scale_and_combine() {
         )
     };
     let (x, y) = (of(&a), of(&b));
-    assert_eq!((x.layout().chunks, x.bundles().len(), x.is_complex()), (2, 6, true));
+    assert_eq!((x.layout().chunks(), x.bundles().len(), x.is_complex()), (2, 6, true));
     let check = |result: Result<Ciphertext, CkksError>, f: &dyn Fn(usize) -> Complex64| {
         let got = decrypt_complex(&sk, &result.expect("a linear operation"));
         assert!(got.iter().enumerate().all(|(i, z)| (z - f(i)).norm() < 1e-6));

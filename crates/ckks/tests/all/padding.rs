@@ -66,7 +66,7 @@ fn slots(sk: &SecretKey, x: &Ciphertext) -> Vec<Vec<Complex64>> {
     x.bundles()
         .iter()
         .flat_map(|bundle| bundle.phase(&secret).expect("phase"))
-        .map(|phase| x.params().encoder().evaluate(&decode(phase.into_coeff()), x.layout().capacity))
+        .map(|phase| x.params().encoder().evaluate(&decode(phase.into_coeff()), x.layout().capacity()))
         .collect()
 }
 
@@ -75,7 +75,7 @@ fn slots(sk: &SecretKey, x: &Ciphertext) -> Vec<Vec<Complex64>> {
 fn filled(x: &Ciphertext, entries: &[Complex64], padding: f64) -> Vec<Vec<Complex64>> {
     let layout = x.layout();
     let polynomial = |index: usize| {
-        let mut slots = vec![Complex64::from(padding); layout.capacity];
+        let mut slots = vec![Complex64::from(padding); layout.capacity()];
         layout.entries(index, 0).enumerate().for_each(|(t, entry)| slots[t] = entries[entry]);
         slots
     };
@@ -114,9 +114,9 @@ fn dirtied(ev: &Evaluator, sk: &SecretKey, x: &Ciphertext, number: f64) -> Ciphe
     let mut shape = x.shape().to_vec();
     shape.pop();
     shape.push(1);
-    let column = encrypt_as(sk, &Values::Complex(vec![number.into(); layout.rows]), &shape, options, 90);
-    let repeated = ev.broadcast(&column, layout.columns).expect("broadcast");
-    assert_eq!(repeated.layout().capacity, layout.capacity, "the same slots");
+    let column = encrypt_as(sk, &Values::Complex(vec![number.into(); layout.rows()]), &shape, options, 90);
+    let repeated = ev.broadcast(&column, layout.columns()).expect("broadcast");
+    assert_eq!(repeated.layout().capacity(), layout.capacity(), "the same slots");
     ev.sub(x, &repeated).expect("difference")
 }
 
@@ -141,7 +141,7 @@ fn fresh_arrays_and_plaintexts_are_zero_in_the_padding() {
     }
     // A tail of 5 of 32 slots in the second chunk.
     let (x, _) = encrypt_case(&sk, &Case { shape: vec![37], capacity: None }, 1);
-    assert_eq!((x.layout().capacity, x.layout().chunks, x.layout().entries_in(1)), (32, 2, 5));
+    assert_eq!((x.layout().capacity(), x.layout().chunks(), x.layout().entries_in(1)), (32, 2, 5));
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn rotations_turn_the_padded_row_and_say_that_entries_left_it() {
     let ev = evaluator(&sk, &needs());
     for case in cases() {
         let (x, a) = encrypt_case(&sk, &case, 5);
-        let capacity = x.layout().capacity;
+        let capacity = x.layout().capacity();
         for step in [1i64, -1, 2, 3, capacity as i64, 0] {
             let turned = ev.rotate(&x, step).expect("rotation");
             let mut expected = filled(&x, &a, 0.0);
@@ -248,7 +248,7 @@ fn rotations_turn_the_padded_row_and_say_that_entries_left_it() {
                 let cleared = ev.rescale(&ev.clear_padding(&turned).expect("cleared")).expect("rescale");
                 let kept = filled(
                     &x,
-                    &expected.iter().flat_map(|row| row[..x.layout().columns].to_vec()).collect::<Vec<_>>(),
+                    &expected.iter().flat_map(|row| row[..x.layout().columns()].to_vec()).collect::<Vec<_>>(),
                     0.0,
                 );
                 assert_slots("cleared", &slots(&sk, &cleared), &kept);
@@ -379,12 +379,12 @@ fn totals_are_the_sums_of_rows_and_of_nothing_else() {
     for case in cases().iter().chain(&natural_cases()) {
         let (x, a) = encrypt_case(&sk, case, 8);
         let total = ev.total(&x).expect("total");
-        let columns = x.layout().columns;
+        let columns = x.layout().columns();
         let sums: Vec<Complex64> = a.chunks(columns).map(|row| row.iter().sum()).collect();
         let mut shape = case.shape.clone();
         shape.pop();
         shape.push(1);
-        assert_eq!((total.shape(), total.layout().capacity, total.layout().chunks), (&shape[..], 1, 1));
+        assert_eq!((total.shape(), total.layout().capacity(), total.layout().chunks()), (&shape[..], 1, 1));
         assert_padded(&sk, "total", &total, &sums, 0.0);
         // A fresh array of one column combines with it.
         let options = EncryptOptions { encoding: Some(Encoding::Slots), ..EncryptOptions::default() };
@@ -400,7 +400,9 @@ fn totals_are_the_sums_of_rows_and_of_nothing_else() {
         let repeated = ev.broadcast(&total, columns).expect("broadcast");
         let entries: Vec<Complex64> = sums.iter().flat_map(|&sum| vec![sum; columns]).collect();
         let expected: Vec<Vec<Complex64>> = (0..repeated.layout().polynomials())
-            .map(|index| vec![entries[repeated.layout().entries(index, 0).start]; repeated.layout().capacity])
+            .map(|index| {
+                vec![entries[repeated.layout().entries(index, 0).start]; repeated.layout().capacity()]
+            })
             .collect();
         assert_slots("broadcast", &slots(&sk, &repeated), &expected);
         assert_eq!(repeated.padding() == Padding::Dirty, repeated.layout().has_padding());
@@ -488,7 +490,7 @@ fn matrix_products_of_padded_rows_keep_the_padding_apart() {
             for (index, got) in got.iter().enumerate() {
                 let row = layout.polynomial(index).0;
                 let tail = padding.unwrap_or(0.0) * weights[row * 3..(row + 1) * 3].iter().sum::<f64>();
-                let mut expected = vec![Complex64::from(tail); layout.capacity];
+                let mut expected = vec![Complex64::from(tail); layout.capacity()];
                 layout.entries(index, 0).enumerate().for_each(|(t, entry)| expected[t] = entries[entry]);
                 assert_slots("matrix product", std::slice::from_ref(got), &[expected]);
             }
@@ -530,7 +532,7 @@ fn moves_between_shapes_and_secrets_carry_the_padding() {
             // Three rows under two masks: the fourth body is zero, whatever the rows' padding holds.
             let all = slots(&sk, &shared);
             assert_slots("share_mask", &all[..3], &filled(&x, &a, padding));
-            assert_slots("share_mask", &all[3..], &[vec![Complex64::default(); x.layout().capacity]]);
+            assert_slots("share_mask", &all[3..], &[vec![Complex64::default(); x.layout().capacity()]]);
             assert_eq!(shared.padding(), x.padding());
             assert_padded(&sk, "split_mask", &ev.split_mask(&shared).expect("split"), &a, padding);
             // Under shared masks the same rules hold.
@@ -557,7 +559,7 @@ fn moves_between_shapes_and_secrets_carry_the_padding() {
             let total = ev.total(&cleared).expect("total");
             let sums: Vec<Complex64> = a.chunks(columns).map(|row| row.iter().sum()).collect();
             assert_slots("total", &slots(&sk, &total)[..3], &filled(&total, &sums, 0.0)[..3]);
-            assert_eq!((total.layout().bodies, total.shape()), (2, &[3, 1][..]));
+            assert_eq!((total.layout().bodies(), total.shape()), (2, &[3, 1][..]));
         }
     }
 }

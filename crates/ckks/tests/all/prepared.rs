@@ -63,7 +63,7 @@ impl Case {
             (y.shape(), y.level(), y.secret().bodies()),
             (&[rows, columns][..], Level(x.level().0 - 1), 1)
         );
-        assert_eq!(y.layout().lanes, x.layout().lanes);
+        assert_eq!(y.layout().lanes(), x.layout().lanes());
         (deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns)), predicted)
     }
 }
@@ -400,7 +400,7 @@ fn fewer_lanes_than_there_is_room_for_are_multiplied_as_well() {
         let predicted = plan.error();
         let (ev, matrix) = prepared(&sk, plan);
         let y = matrix.multiply(&ev, &x).expect("product");
-        assert_eq!(y.layout().lanes, lanes);
+        assert_eq!(y.layout().lanes(), lanes);
         let error = deviation(&decrypt(&sk, &y), &product(&weights, &data, inner, columns));
         assert!(error < 2.0 * predicted, "{lanes} lanes: {error:e}, {predicted:e}");
     }
@@ -418,7 +418,7 @@ fn rows_in_lanes_multiply_without_preparation_once_they_are_apart() {
         ..EncryptOptions::default()
     };
     let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
-    assert_eq!((x.layout().lanes, x.bundles().len()), (8, 2));
+    assert_eq!((x.layout().lanes(), x.bundles().len()), (8, 2));
     assert!(deviation(&decrypt(&sk, &x), &data) < 1e-6);
     let ev = Evaluator::new(&params);
     // A product takes the rows of a polynomial apart by itself.
@@ -535,7 +535,7 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
             ..EncryptOptions::default()
         };
         let x = encrypt_as(&sk, &Values::Real(data.clone()), &[inner, columns], options, 5);
-        let lanes = x.layout().lanes;
+        let lanes = x.layout().lanes();
         let ev = Evaluator::new(&params);
         let apart = ev.to_mlwe(&x, lanes).expect("rows");
         let w = Weights::encode(&ev, rows, inner, &weights, &apart).expect("weights");
@@ -549,7 +549,7 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
         });
         let packed = evaluator(&sk, &needs).pack_rows(&y, midpoints).expect("packed");
         assert_eq!(
-            (packed.params(), packed.layout().lanes, packed.bundles().len()),
+            (packed.params(), packed.layout().lanes(), packed.bundles().len()),
             (&params, lanes, rows.div_ceil(lanes))
         );
         assert!(

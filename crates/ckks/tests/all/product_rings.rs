@@ -38,7 +38,7 @@ fn run(
     let ct = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, columns], plan.encryption(), 7);
     let y = matrix.multiply(&ev, &ct).expect("product");
     assert_eq!((y.shape(), y.secret(), y.level()), (&[rows, columns][..], SecretName::Main, Level(0)));
-    assert_eq!((y.layout().lanes, y.params().shape()), (ct.layout().lanes, params.shape()));
+    assert_eq!((y.layout().lanes(), y.params().shape()), (ct.layout().lanes(), params.shape()));
     let error =
         deviation(&sk.decrypt(&y).expect("numbers").into_real().expect("real"), &product(&w, &x, columns));
     println!(

@@ -24,7 +24,7 @@ fn product_of_encrypted_matrices_is_right_at_a_secure_set() {
     };
     let left = encrypt_as(&sk, &Values::Real(x.clone()), &[inner, rows], options, 4);
     let right = encrypt_as(&sk, &Values::Real(y.clone()), &[inner, columns], options, 5);
-    assert_eq!((left.layout().lanes, right.layout().lanes), (8, 8));
+    assert_eq!((left.layout().lanes(), right.layout().lanes()), (8, 8));
     let needs = KeyNeeds::new().encrypted_matrices(&params, KeyLevel::Top);
     let ev = evaluator(&sk, &needs);
     let start = Instant::now();

@@ -49,7 +49,7 @@ fn describe(ciphertext: &Ciphertext) -> String {
 /// The number of bundles of a ciphertext, and the number of bodies under a mask if it is above 1.
 fn bundles(ciphertext: &Ciphertext) -> String {
     let bundles = counted(ciphertext.bundles().len(), "polynomial bundle");
-    match ciphertext.layout().bodies {
+    match ciphertext.layout().bodies() {
         1 => bundles,
         bodies => format!("{bundles} of {bodies} bodies"),
     }

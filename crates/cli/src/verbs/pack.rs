@@ -26,7 +26,7 @@ use clathrate_ckks::file::OutputFile;
 use clathrate_ckks::key_id::KeyId;
 use clathrate_ckks::light::{AuthenticationKey, ClientId, Receiver};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Params, Runtime, SecretName};
-use clathrate_service::{Batch, Inbox, MOST_WAITING, TOO_MANY_WAITING};
+use clathrate_service::{Batch, Inbox, MAX_WAITING, TOO_MANY_WAITING};
 use serde_json::{Value, json};
 
 use super::{document, warn_insecure};
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Pack, console: &Console, runtime: &Runtime) -> Res
         error @ CkksError::WrongSecret { .. } => Failure::file(&arguments.inbox, error),
         other => other.into(),
     })?;
-    let limit = MOST_WAITING.max(CLIENT_BATCHES * plan.count());
+    let limit = MAX_WAITING.max(CLIENT_BATCHES * plan.count());
     inbox.limit_waiting(limit);
     for receiver in inbox.receivers() {
         plan.check_client(receiver, owner, &secrets)

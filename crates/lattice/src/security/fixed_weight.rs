@@ -23,9 +23,9 @@ use super::table::{LEVELS, TABLES, WeightRow};
 use super::{bits_above, largest_weight};
 
 /// The smallest dimension of the table.
-pub(super) const LEAST_DIMENSION: usize = 4096;
+pub(super) const MIN_DIMENSION: usize = 4096;
 /// The smallest weight of the table.
-pub(super) const LEAST_WEIGHT: usize = 32;
+pub(super) const MIN_WEIGHT: usize = 32;
 /// The bits that interpolation between two points subtracts as a margin.
 const MARGIN_BITS: f64 = 0.5;
 
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn least_dimension_and_weight_are_the_tables() {
-        assert_eq!(TABLES.fixed_weight[0].dimension, LEAST_DIMENSION);
+        assert_eq!(TABLES.fixed_weight[0].dimension, MIN_DIMENSION);
         for row in &TABLES.fixed_weight {
             assert_eq!(row.budgets[0].iter().map(|&(h, _)| h).collect::<Vec<_>>(), WEIGHTS);
-            assert_eq!(row.budgets[0][0].0, LEAST_WEIGHT);
+            assert_eq!(row.budgets[0][0].0, MIN_WEIGHT);
         }
     }
 

@@ -21,7 +21,7 @@ use std::f64::consts::{E, LN_2, LOG2_E, PI};
 use crate::sampling::ERROR_STANDARD_DEVIATION;
 
 /// The smallest block size for which the formula of the root Hermite factor holds.
-const LEAST_BLOCK: f64 = 50.0;
+const MIN_BLOCK: f64 = 50.0;
 /// Numbers of values of `z` that are tried: at first, and then between two of them.
 const COARSE: usize = 128;
 const FINE: usize = 16;
@@ -78,7 +78,7 @@ fn least_block(n: f64, weight: f64, log2_qp: f64, above: Option<f64>) -> (f64, f
             + (ERROR_STANDARD_DEVIATION.ln() + scaling * n + log_q * (d - n - 1.0)) / d;
         (short <= reduced, d)
     };
-    let (mut low, mut high) = (LEAST_BLOCK, above.unwrap_or(4.0 * n).max(LEAST_BLOCK));
+    let (mut low, mut high) = (MIN_BLOCK, above.unwrap_or(4.0 * n).max(MIN_BLOCK));
     if lattice(low).0 {
         return (low, lattice(low).1);
     }

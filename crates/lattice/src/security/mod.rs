@@ -21,7 +21,7 @@ mod uniform;
 use std::fmt;
 
 use crate::sampling::SecretDistribution;
-use fixed_weight::{LEAST_DIMENSION, LEAST_WEIGHT};
+use fixed_weight::{MIN_DIMENSION, MIN_WEIGHT};
 
 /// Commit of malb/lattice-estimator that made the rows of uniform ternary secrets.
 pub const ESTIMATOR_COMMIT: &str = "27a581bb";
@@ -182,11 +182,8 @@ pub fn nearest_covered(dimension: usize, distribution: SecretDistribution) -> Co
             (dimension, distribution)
         }
         SecretDistribution::FixedWeight(weight) => {
-            let dimension = dimension.max(LEAST_DIMENSION);
-            (
-                dimension,
-                SecretDistribution::FixedWeight(weight.clamp(LEAST_WEIGHT, largest_weight(dimension))),
-            )
+            let dimension = dimension.max(MIN_DIMENSION);
+            (dimension, SecretDistribution::FixedWeight(weight.clamp(MIN_WEIGHT, largest_weight(dimension))))
         }
     };
     let log2_qp = max_log2_qp(dimension, BASE_BITS as u32, distribution).unwrap_or(0.0);

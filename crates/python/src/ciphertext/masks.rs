@@ -53,6 +53,6 @@ impl PyCiphertext {
 
     #[getter]
     fn bodies(&self) -> usize {
-        self.data().layout().bodies
+        self.data().layout().bodies()
     }
 }

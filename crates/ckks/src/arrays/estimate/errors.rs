@@ -7,7 +7,7 @@ use super::names::{StoredName, mixed_name};
 use super::source::{Source, Tails, share, times_numbers};
 use super::spread::{Factors, Function};
 use super::{
-    Along, BIAS, EVERYWHERE, Estimate, FACTOR, KNOWN_SUM, MOST_DROPPED, MOST_SOURCES, ROUNDING, product,
+    Along, BIAS, EVERYWHERE, Estimate, FACTOR, KNOWN_SUM, MAX_DROPPED, MAX_SOURCES, ROUNDING, product,
 };
 use crate::arrays::layout::Layout;
 
@@ -111,7 +111,7 @@ impl Estimate {
         let worst = if differ_in(1) && !sum.entangled { own.worst.hypot(other.worst) } else { sum.worst };
         self.rest = Source { typical, worst, ..sum };
         self.dropped = match (self.dropped.take(), dropped) {
-            (Some(own), Some(other)) if own.len() + other.len() <= MOST_DROPPED => {
+            (Some(own), Some(other)) if own.len() + other.len() <= MAX_DROPPED => {
                 Some(own.iter().chain(other.iter().filter(|name| !own.contains(name))).copied().collect())
             }
             _ => None,
@@ -126,7 +126,7 @@ impl Estimate {
         if source.typical == 0.0 && source.worst == 0.0 {
             return;
         }
-        if self.sources.len() < MOST_SOURCES {
+        if self.sources.len() < MAX_SOURCES {
             self.sources.push(source);
             return;
         }
@@ -148,7 +148,7 @@ impl Estimate {
         let is_new = |which: usize, name: u64| {
             self.dropped
                 .as_ref()
-                .is_some_and(|names| names.len() < MOST_DROPPED && names.iter().all(|own| own[which] != name))
+                .is_some_and(|names| names.len() < MAX_DROPPED && names.iter().all(|own| own[which] != name))
         };
         let (new, alone) = (is_new(0, dropped.name), is_new(1, dropped.origin()) && !dropped.entangled);
         let (typical, worst) =
@@ -156,7 +156,7 @@ impl Estimate {
         self.rest = Source { name: 0, origin: None, typical, worst, ..sum };
         match &mut self.dropped {
             Some(names) if new => names.push([dropped.name, dropped.origin()]),
-            Some(names) if names.len() >= MOST_DROPPED => self.dropped = None,
+            Some(names) if names.len() >= MAX_DROPPED => self.dropped = None,
             _ => {}
         }
     }

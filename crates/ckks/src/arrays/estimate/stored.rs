@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::names::{StoredName, stored_name};
 use super::source::{Source, are_alone, are_false, each_alone};
 use super::spread::Spread;
-use super::{EVEN, Estimate, MOST_SOURCES, Root, Sums};
+use super::{EVEN, Estimate, MAX_SOURCES, Root, Sums};
 
 /// Maximum number of stored names of sources in the rest.
-const MOST_STORED: usize = 64;
+const MAX_STORED: usize = 64;
 
 /// An estimate as stored in files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ impl Estimate {
             dropped: self
                 .dropped
                 .as_ref()
-                .filter(|names| names.len() <= MOST_STORED)
+                .filter(|names| names.len() <= MAX_STORED)
                 .map(|names| names.iter().map(|names| names.map(StoredName)).collect()),
         })
     }
@@ -129,10 +129,10 @@ impl Estimate {
             && stored.mean.is_finite()
             && add_up(stored.together)
             && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
-        let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MOST_STORED);
+        let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MAX_STORED);
         if !numbers
             || !few
-            || stored.sources.len() > MOST_SOURCES
+            || stored.sources.len() > MAX_SOURCES
             || !stored.sources.iter().chain([&stored.rest]).all(sound)
         {
             return None;

@@ -105,7 +105,7 @@ fn more_sources_than_are_told_apart_stay_bounds() {
 
 #[test]
 fn sources_that_are_no_longer_told_apart_add_linearly_when_they_come_again() {
-    let large = (0..MOST_SOURCES).map(|_| Estimate::fresh(1.0, 10.0)).reduce(Estimate::plus).expect("arrays");
+    let large = (0..MAX_SOURCES).map(|_| Estimate::fresh(1.0, 10.0)).reduce(Estimate::plus).expect("arrays");
     let x = Estimate::fresh(1.0, 1.0);
     let sum = (0..1000).fold(large.clone(), |sum, _| sum.plus(x.clone()));
     assert!(sum.slot_errors().1 >= 1000.0, "{:?}", sum.slot_errors());

@@ -1,7 +1,7 @@
 //! The bootstrap of several arrays as one batch.
 
 use super::plan::{BOOTSTRAP, BootstrapPlan};
-use crate::arrays::{Ciphertext, Layout, Padding};
+use crate::arrays::{Ciphertext, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -35,16 +35,7 @@ impl BootstrapPlan {
             arrays.iter().map(divided).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let low = arrays.iter().map(|x| self.entry(evaluator, x)).collect::<Result<Vec<_>, _>>()?;
         let (polys, capacity) = (low.iter().map(|x| x.layout.bundles()).sum::<usize>(), self.slots);
-        let layout = Layout {
-            rows: polys,
-            columns: capacity,
-            capacity,
-            chunks: 1,
-            lanes: 1,
-            copies: 1,
-            ..low[0].layout
-        }
-        .with_padding(Padding::Zero);
+        let layout = low[0].layout.of_whole_polynomials(polys, capacity).with_padding(Padding::Zero);
         let bundles = low.iter().flat_map(|x| x.bundles.iter().cloned()).collect();
         let all = low[0].with_all(
             (&self.params, vec![polys, capacity]),

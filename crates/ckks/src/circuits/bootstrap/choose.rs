@@ -4,7 +4,7 @@
 use clathrate_arith::GaloisElement;
 use clathrate_lattice::Level;
 
-use super::options::{BatchCost, BootstrapOptions, MOST_BODIES};
+use super::options::{BatchCost, BootstrapOptions, MAX_BODIES};
 use super::plan::BootstrapPlan;
 use super::tables::Factors;
 use crate::arrays::SecretName;
@@ -110,7 +110,7 @@ impl BootstrapPlan {
         };
         let mut costs = vec![own(&alone)?];
         let mut best = alone;
-        let most_bodies = polys.next_power_of_two().min(MOST_BODIES);
+        let most_bodies = polys.next_power_of_two().min(MAX_BODIES);
         let mut bodies = 2;
         while bodies <= most_bodies {
             let plan = match Self::with_factors(
@@ -185,7 +185,7 @@ impl BootstrapPlan {
 /// Refuses more bodies under a mask than are secure at the highest level, and, for the sparse secret, at
 /// level 0.
 fn check_bodies(params: &Params, bodies: usize) -> Result<(), CkksError> {
-    if !(2..=MOST_BODIES).contains(&bodies) {
+    if !(2..=MAX_BODIES).contains(&bodies) {
         return Ok(());
     }
     let element = GaloisElement::conjugation(params.degree());

@@ -16,7 +16,7 @@ use num_traits::{One, ToPrimitive, Zero};
 
 /// The largest weight of a secret in a plan. The tail takes `O(h^2)` operations on integers of `O(h log h)`
 /// bits, and no polynomial covers the range that larger weights need.
-pub const MOST_WEIGHT: usize = 256;
+pub const MAX_WEIGHT: usize = 256;
 
 /// `log2 x` of an integer; minus infinity for 0.
 fn log2(x: &BigUint) -> f64 {

@@ -4,7 +4,7 @@
 use clathrate_lattice::{Bundle, Eval};
 
 use super::plan::{BOOTSTRAP, BootstrapPlan};
-use crate::arrays::{Ciphertext, Layout, Padding};
+use crate::arrays::{Ciphertext, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -29,7 +29,7 @@ pub(in crate::circuits) fn in_groups(
 ) -> Result<Vec<Ciphertext>, CkksError> {
     let Some(first) = parts.first() else { return Err(CkksError::no_terms(BOOTSTRAP)) };
     let polys = first.layout.bundles();
-    if polys <= size || first.is_symbol() || first.layout.bodies > 1 {
+    if polys <= size || first.is_symbol() || first.layout.bodies() > 1 {
         return work(evaluator, parts);
     }
     let groups = polys.div_ceil(size);
@@ -39,8 +39,8 @@ pub(in crate::circuits) fn in_groups(
     for group in 0..groups {
         let slice = |x: &Ciphertext| {
             let own: Vec<_> = x.bundles.iter().skip(group * size).take(size).cloned().collect();
-            let (rows, columns) = (own.len(), x.layout.capacity);
-            let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+            let (rows, columns) = (own.len(), x.layout.capacity());
+            let layout = x.layout.of_polynomials(rows, columns).with_padding(Padding::Zero);
             x.with_all((&x.params, vec![rows, columns]), layout, own, (x.level, x.scale))
         };
         let own: Vec<Ciphertext> = parts.iter().map(slice).collect();
@@ -53,8 +53,8 @@ pub(in crate::circuits) fn in_groups(
     }
     let together = |((bundles, last), x): ((Vec<Bundle<Eval>>, Option<Ciphertext>), &Ciphertext)| {
         let fresh = last.ok_or(CkksError::Internal { operation: BOOTSTRAP })?;
-        let Layout { rows, columns, chunks, .. } = x.layout;
-        let layout = Layout { rows, columns, chunks, ..fresh.layout }.with_padding(x.padding());
+        let layout = fresh.layout.of_rows(x.layout.rows()).of_columns(x.layout.columns());
+        let layout = layout.with_padding(x.padding());
         Ok(fresh.with_all((&fresh.params, x.shape.clone()), layout, bundles, (fresh.level, fresh.scale)))
     };
     done.into_iter().zip(parts).map(together).collect()

@@ -2,13 +2,13 @@
 
 use clathrate_arith::text::counted;
 
-use super::failure::MOST_WEIGHT;
+use super::failure::MAX_WEIGHT;
 use crate::error::CkksError;
 use crate::parameters::{LOG2_FAILURE, Params, StageLevels};
 
 /// The maximum number of bodies under one mask. At secure degrees, keys of more bodies would not fit the
 /// memory of any machine.
-pub(super) const MOST_BODIES: usize = 64;
+pub(super) const MAX_BODIES: usize = 64;
 
 /// The options of a plan of a bootstrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -136,8 +136,8 @@ impl BootstrapOptions {
             };
             return beyond("the slots of a bootstrap's transforms", transform_slots.to_string(), remedy);
         }
-        if !(1..=MOST_BODIES).contains(&self.bodies) {
-            let remedy = format!("use 1 to {MOST_BODIES}");
+        if !(1..=MAX_BODIES).contains(&self.bodies) {
+            let remedy = format!("use 1 to {MAX_BODIES}");
             return beyond("the bodies under one mask of a bootstrap", self.bodies.to_string(), remedy);
         }
         if self.product && self.half {
@@ -157,9 +157,9 @@ impl BootstrapOptions {
                 return refuse("the secret is uniform and there is no ephemeral sparse secret: set `ephemeral_weight`, e.g. 32".to_owned());
             }
         };
-        if weight > MOST_WEIGHT {
+        if weight > MAX_WEIGHT {
             return refuse(format!(
-                "secrets of weight {weight} need too wide a range: use a weight of at most {MOST_WEIGHT}"
+                "secrets of weight {weight} need too wide a range: use a weight of at most {MAX_WEIGHT}"
             ));
         }
         let log2_failure = self.log2_failure.or(params.spec().bootstrap_log2_failure).unwrap_or(LOG2_FAILURE);

@@ -37,7 +37,7 @@ const SECOND_ROUND_BITS: f64 = 16.0;
 const WORKING_POLYNOMIALS: usize = 48;
 
 /// The maximum number of rounds.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// The circuit of a bootstrap for arrays with a given number of slots.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl BootstrapPlan {
         let held = self.rounding_error().sqrt();
         let rounds = if self.half { rounds.or(Some(1)) } else { rounds };
         let rounds = rounds.unwrap_or(if (one / held).log2() >= SECOND_ROUND_BITS { 2 } else { 1 });
-        let most = if self.half { 1 } else { MOST_ROUNDS.min((end.0 - start.0).max(1)) };
+        let most = if self.half { 1 } else { MAX_ROUNDS.min((end.0 - start.0).max(1)) };
         if !(1..=most).contains(&rounds) {
             let remedy = format!(
                 "use 1 to {most}: each round after the first takes one of the {} left",
@@ -366,7 +366,7 @@ impl BootstrapPlan {
         let shape = [polys, self.slots];
         let layout = Layout::new(&shape, Encoding::Slots, self.params.degree())?.with_capacity(self.slots)?;
         if self.half {
-            let layout = Layout { encoding: Encoding::Coefficients, complex: true, ..layout };
+            let layout = layout.as_complex_coefficients(layout.order());
             let symbol = Ciphertext::symbol_with(
                 &self.params,
                 &shape,
@@ -378,7 +378,7 @@ impl BootstrapPlan {
             self.run_half(&evaluator, &evaluator.take_symbol(symbol, None)?)?;
             return Ok(evaluator.recorded());
         }
-        let layout = Layout { complex: !self.real, ..layout };
+        let layout = layout.of_numbers(!self.real);
         let level = self.input_level();
         let symbol = Ciphertext::symbol_with(
             &self.params,

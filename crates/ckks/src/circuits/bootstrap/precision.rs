@@ -293,12 +293,13 @@ impl BootstrapPlan {
         to: &Layout,
     ) -> Result<Estimate, CkksError> {
         // Complex numbers have a real and an imaginary part.
-        let parts = if to.complex { 2.0f64 } else { 1.0 };
+        let parts = if to.is_complex() { 2.0f64 } else { 1.0 };
         let (variances, bias) = self.variances()?;
         let [noise, approximation] =
             variances.map(|(typical, worst)| ((parts * typical).sqrt(), (parts * worst).sqrt()));
         let moved = own.clone().moved(from, to, noise);
-        if to.complex || self.rounds > 1 || self.ends_in_slots_to_coeffs() || !own.magnitude.is_finite() {
+        if to.is_complex() || self.rounds > 1 || self.ends_in_slots_to_coeffs() || !own.magnitude.is_finite()
+        {
             return Ok(moved.with_rounding_of_numbers(to, approximation).with_bias(to, parts.sqrt() * bias));
         }
         // The error of the sine, and the mean error of the polynomial, follow from the number.

@@ -202,7 +202,7 @@ impl RaisedTransform {
             params.chain().basis(self.level).len(),
             params.chain().basis(Level(0)).len(),
         );
-        let (masks, bodies) = (params.rank(), x.layout.bodies);
+        let (masks, bodies) = (params.rank(), x.layout.bodies());
         let columns = masks + bodies;
         let (plain, diagonals) = (self.body.to().len(), self.map.diagonals());
         let special = all - top;

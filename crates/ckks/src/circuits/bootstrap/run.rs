@@ -8,13 +8,13 @@ use super::plan::{BOOTSTRAP, BootstrapPlan};
 use super::stages;
 use super::steps::{TO_SLOTS, join_re_im};
 use crate::arrays::memory::check_free;
-use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::progress::Event;
 
 /// The degree times the number of polynomials from which on free memory is checked before a bootstrap.
-const LEAST_CHECKED: usize = 1 << 15;
+const MIN_CHECKED: usize = 1 << 15;
 
 impl BootstrapPlan {
     /// The same numbers at a high level: all stages of the plan.
@@ -70,10 +70,9 @@ impl BootstrapPlan {
         // odd, the middle one is in both halves.
         self.check_input(evaluator, x)?;
         let count = bundles.div_ceil(2);
-        let capacity = x.layout.capacity;
+        let capacity = x.layout.capacity();
         let half = |first: usize| {
-            let layout =
-                Layout { rows: count, columns: capacity, chunks: 1, ..x.layout }.with_padding(Padding::Zero);
+            let layout = x.layout.of_polynomials(count, capacity).with_padding(Padding::Zero);
             let own = x.bundles.iter().skip(first).take(count).cloned().collect();
             x.with_all((&x.params, vec![count, capacity]), layout, own, (x.level, x.scale))
         };
@@ -86,7 +85,7 @@ impl BootstrapPlan {
 
     /// Whether the polynomials of an array are bootstrapped in pairs, as real and imaginary parts.
     pub(super) fn goes_in_pairs(&self, x: &Ciphertext) -> bool {
-        !(x.is_complex() || self.real || self.slots_last() || x.layout.bundles() < 2 || x.layout.bodies > 1)
+        !(x.is_complex() || self.real || self.slots_last() || x.layout.bundles() < 2 || x.layout.bodies() > 1)
     }
 
     /// Bootstraps one array, or two arrays of real numbers as the real and imaginary parts of one, in all
@@ -99,8 +98,8 @@ impl BootstrapPlan {
         if let Some(keys) = evaluator.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
             self.check_keys(keys)?;
             // A small bootstrap is faster than the dry run that would predict its memory.
-            let polys = parts[0].layout.bundles() * parts[0].layout.bodies;
-            if self.params.degree() * polys >= LEAST_CHECKED {
+            let polys = parts[0].layout.bundles() * parts[0].layout.bodies();
+            if self.params.degree() * polys >= MIN_CHECKED {
                 let remedy = "bootstrap fewer rows at once, or free memory";
                 check_free(BOOTSTRAP, self.memory_bytes(polys)?, remedy)?;
             }
@@ -317,9 +316,8 @@ impl BootstrapPlan {
         let joined = join_re_im(evaluator, &self.run_half_apart(evaluator, x)?)?;
         // Number t was the coefficient of X^p(t). It is now in slot t if p reverses bits, and otherwise in
         // the slot with the reversed index.
-        let order = if x.layout.order == Order::BitReversed { Order::Natural } else { Order::BitReversed };
-        let layout = Layout { encoding: Encoding::Slots, complex: !self.real, order, ..x.layout }
-            .with_padding(x.padding());
+        let order = if x.layout.order() == Order::BitReversed { Order::Natural } else { Order::BitReversed };
+        let layout = x.layout.as_slots(!self.real, order).with_padding(x.padding());
         // The split into parts also separated shared masks.
         let layout = layout.with_bodies(1, None)?;
         Ok(joined.rearranged(x.shape.clone(), layout))
@@ -359,14 +357,14 @@ impl BootstrapPlan {
         if x.level != Level(0) {
             return Err(CkksError::level_too_high(TO_SLOTS, x.params.shape(), x.level.0, 0));
         }
-        if x.layout.capacity != self.transform_slots {
+        if x.layout.capacity() != self.transform_slots {
             let remedy = format!(
                 "the stage works on {} slots: take the result of slots_to_coefficients by this plan",
                 self.transform_slots
             );
             return Err(CkksError::Shape {
                 operation: TO_SLOTS,
-                left: vec![x.layout.capacity],
+                left: vec![x.layout.capacity()],
                 right: vec![self.transform_slots],
                 remedy,
             });

@@ -7,7 +7,7 @@ use super::SLOTS_TO_COEFFS;
 use super::plan::{BOOTSTRAP, BootstrapPlan};
 use super::raise::RaiseMethod;
 use super::stage::{Stage, Step};
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, SecretName};
 use crate::circuits::linear::LinearTransformPlan;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -19,7 +19,7 @@ pub(super) const TO_SLOTS: &str = "a move from coefficients to slots";
 /// they hold.
 pub(super) fn bare(x: Ciphertext, capacity: usize, complex: bool) -> Ciphertext {
     let x = x.read_as_slots(capacity);
-    let layout = Layout { complex, ..x.layout };
+    let layout = x.layout.of_numbers(complex);
     x.laid_out(layout)
 }
 
@@ -58,8 +58,8 @@ impl BootstrapPlan {
         if self.bodies == 1 || x.secret != SecretName::Main {
             return Ok(x);
         }
-        let (rows, columns) = (x.layout.bundles(), x.layout.capacity);
-        let layout = Layout { rows, columns, chunks: 1, ..x.layout }.with_padding(x.padding());
+        let (rows, columns) = (x.layout.bundles(), x.layout.capacity());
+        let layout = x.layout.of_polynomials(rows, columns).with_padding(x.padding());
         let x = x.rearranged(vec![rows, columns], layout);
         evaluator.share_mask_along(&x, self.bodies, Some(BodyAxis::Rows))
     }
@@ -181,7 +181,7 @@ impl Step {
             }
             Self::ShareMasks(_) => plan.shared(evaluator, x),
             Self::SplitMasks(_) => {
-                if x.layout.bodies > 1 {
+                if x.layout.bodies() > 1 {
                     evaluator.split_mask(&x)
                 } else {
                     Ok(x)
@@ -190,7 +190,7 @@ impl Step {
             Self::SlotsToCoeffs => map_by(evaluator, x, &plan.to_coefficients),
             Self::CoeffsToSlots => map_by(evaluator, x, &plan.to_slots),
             Self::ReadAsCoeffs(order) => {
-                let layout = Layout { encoding: Encoding::Coefficients, complex: true, order, ..x.layout };
+                let layout = x.layout.as_complex_coefficients(order);
                 let padding = x.padding();
                 Ok(x.laid_out(layout.with_padding(padding)))
             }

@@ -29,7 +29,7 @@ const COSINE_DEGREE: usize = 30;
 const GUARD_BITS: f64 = 4.0;
 
 /// The minimum accuracy of the modular reduction without noise, in bits, for the worst message.
-const LEAST_BITS: f64 = 10.0;
+const MIN_BITS: f64 = 10.0;
 
 /// The modular reduction for secrets of weight `weight`, with a probability of failure of at most
 /// `2^log2_failure`.
@@ -49,9 +49,9 @@ pub(super) fn reduction_for(
     let arcsine = options.arcsine.map(|degree| (degree, ratio));
     let reduction = ModularReduction::new(params, (levels.slots, levels.reduced), range, degree, arcsine)?;
     let (_, worst) = reduction.approximation_error(1.0, |_| 1.0);
-    if options.range.is_none() && (worst.is_nan() || -worst.log2() < LEAST_BITS) {
+    if options.range.is_none() && (worst.is_nan() || -worst.log2() < MIN_BITS) {
         let reason = format!(
-            "for integer parts below {range}, a polynomial of degree {} and {} leave {:.1} bits at a ratio of 2^{:.1}, at least {LEAST_BITS} are needed: \
+            "for integer parts below {range}, a polynomial of degree {} and {} leave {:.1} bits at a ratio of 2^{:.1}, at least {MIN_BITS} are needed: \
              make the segment \"{REDUCTION}\" longer or its scale larger, or use a smaller `ephemeral_weight`",
             reduction.cosine().polynomial().degree(),
             counted(reduction.doublings(), "double angle"),

@@ -10,7 +10,7 @@ use crate::encoding::encode::diagonal_to_poly;
 use crate::error::CkksError;
 
 /// Minimum number of slots of a subring.
-const LEAST_SLOTS: usize = 4;
+const MIN_SLOTS: usize = 4;
 
 impl LinearTransformPlan {
     /// The plaintexts of each giant step over `basis`, encoded on the first call, or on each call if the plan
@@ -49,7 +49,7 @@ impl LinearTransformPlan {
 
     /// The ring of the plaintexts: the subring that holds diagonals of the map's period.
     pub(crate) fn plaintext_ring(&self) -> Result<Ring, CkksError> {
-        let slots = self.transform.period().max(LEAST_SLOTS).min(self.params.slot_count());
+        let slots = self.transform.period().max(MIN_SLOTS).min(self.params.slot_count());
         Ok(self.params.chain().ring().subring(2 * slots)?)
     }
 

@@ -11,7 +11,7 @@ pub(super) mod factors;
 mod plan;
 mod run;
 
-pub(crate) use plan::Way;
+pub(crate) use plan::RotationSteps;
 pub use plan::{LinearTransformOptions, LinearTransformPlan};
 
 use crate::encoding::linear::LINEAR;

@@ -54,7 +54,7 @@ pub struct LinearTransformOptions {
 /// Identifies one of the possible plans of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Way {
+pub(crate) struct RotationSteps {
     /// Baby steps per giant step, as multiples of the largest power of two that divides all shifts.
     pub(crate) baby_steps: usize,
     /// Whether rotations are iterated.
@@ -103,7 +103,7 @@ pub struct LinearTransformPlan {
     /// Rotations of the input, including 0 if it is used.
     pub(super) babies: Vec<i64>,
     pub(super) giants: Vec<Step>,
-    pub(super) way: Way,
+    pub(super) rotation_steps: RotationSteps,
     /// The iterated rotations; `None` if baby steps share a decomposition instead.
     pub(super) iteration: Option<Iteration>,
     /// Bytes of one rotation key of this level in memory.
@@ -121,7 +121,7 @@ pub struct LinearTransformPlan {
 
 /// One way to split the rotations into baby and giant steps.
 struct Split {
-    way: Way,
+    rotation_steps: RotationSteps,
     babies: Vec<i64>,
     giants: Vec<Step>,
     iteration: Option<Iteration>,
@@ -152,7 +152,12 @@ impl Split {
             .iter()
             .map(|(&steps, terms)| Step { steps, terms: terms.iter().map(term).collect() })
             .collect();
-        Self { way: Way { baby_steps: count, iterated: false }, babies, giants, iteration: None }
+        Self {
+            rotation_steps: RotationSteps { baby_steps: count, iterated: false },
+            babies,
+            giants,
+            iteration: None,
+        }
     }
 
     /// Iterated rotations with `count` baby steps per giant step. Shifts are counted from `first`, in
@@ -174,7 +179,12 @@ impl Split {
             .collect();
         let iteration =
             Iteration { first: signed(first * unit), baby: unit as i64, giant: (count * unit) as i64 };
-        Self { way: Way { baby_steps: count, iterated: true }, babies, giants, iteration: Some(iteration) }
+        Self {
+            rotation_steps: RotationSteps { baby_steps: count, iterated: true },
+            babies,
+            giants,
+            iteration: Some(iteration),
+        }
     }
 
     /// Rotations that need keys, without duplicates.
@@ -293,10 +303,10 @@ impl LinearTransform {
         params: &Params,
         level: Level,
         options: LinearTransformOptions,
-        way: Way,
+        rotation_steps: RotationSteps,
     ) -> Result<LinearTransformPlan, CkksError> {
         let shared = Arc::new(self);
-        shared.plan_shared(params, level, options, Some(way), || shared.clone())
+        shared.plan_shared(params, level, options, Some(rotation_steps), || shared.clone())
     }
 
     /// [`LinearTransform::plan_with`], optionally with a given way; `shared` returns this map.
@@ -305,7 +315,7 @@ impl LinearTransform {
         params: &Params,
         level: Level,
         options: LinearTransformOptions,
-        way: Option<Way>,
+        rotation_steps: Option<RotationSteps>,
         shared: impl FnOnce() -> Arc<Self>,
     ) -> Result<LinearTransformPlan, CkksError> {
         params.check_level(level)?;
@@ -353,12 +363,12 @@ impl LinearTransform {
             .flat_map(|count| [Split::new(self, unit, count), Split::iterated(self, unit, first, count)])
             .collect();
         let fewest = splits.iter().map(|split| split.rotations().len()).min().unwrap_or(0);
-        if let Some(way) = way {
-            splits.retain(|split| split.way == way);
+        if let Some(rotation_steps) = rotation_steps {
+            splits.retain(|split| split.rotation_steps == rotation_steps);
             if splits.is_empty() {
                 return refuse(
                     "the number of baby steps",
-                    way.baby_steps.to_string(),
+                    rotation_steps.baby_steps.to_string(),
                     "use a power of two up to that of rotations".to_owned(),
                 );
             }
@@ -402,7 +412,7 @@ impl LinearTransform {
             return refuse("the number of diagonals", "0".to_owned(), String::new());
         };
         let price = time(&best);
-        let Split { way, babies, giants, iteration } = best;
+        let Split { rotation_steps, babies, giants, iteration } = best;
         Ok(LinearTransformPlan {
             params: params.clone(),
             transform: shared(),
@@ -411,7 +421,7 @@ impl LinearTransform {
             output_scale,
             babies,
             giants,
-            way,
+            rotation_steps,
             iteration,
             key_bytes,
             fewest_keys: fewest,
@@ -443,8 +453,8 @@ impl LinearTransformPlan {
     }
 
     /// Identifies this plan among those of its map.
-    pub(crate) fn way(&self) -> Way {
-        self.way
+    pub(crate) fn rotation_steps(&self) -> RotationSteps {
+        self.rotation_steps
     }
 
     /// Level of the input; the result is at the level below.

@@ -11,7 +11,7 @@ use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 use super::plan::{Iteration, LinearTransformPlan, transform_cost};
 use super::{LINEAR, LinearTransform};
 use crate::arrays::estimate::Along;
-use crate::arrays::{Ciphertext, Encoding, Layout, Order, Padding, SecretName};
+use crate::arrays::{Ciphertext, Encoding, Order, Padding, SecretName};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -47,16 +47,17 @@ impl LinearTransform {
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
-        if x.layout.lanes == 1 || x.encoding() != Encoding::Slots {
+        if x.layout.lanes() == 1 || x.encoding() != Encoding::Slots {
             return self.plan_with(x.params(), x.level(), options)?.run(evaluator, x);
         }
         self.check_rows_of(evaluator, x)?;
         let layout = x.layout;
-        let plan = self.in_lanes(layout.capacity, layout.lanes)?.plan_with(x.params(), x.level(), options)?;
+        let plan =
+            self.in_lanes(layout.capacity(), layout.lanes())?.plan_with(x.params(), x.level(), options)?;
         let mapped = plan.map_slots(evaluator, &x.polynomials_as_rows())?;
-        let after = Layout { columns: self.rows(), complex: layout.complex || self.is_complex(), ..layout };
+        let after = layout.of_columns(self.rows()).of_numbers(layout.is_complex() || self.is_complex());
         // Places after a row become zero; lanes without a row are mapped, too.
-        let padding = if layout.rows.is_multiple_of(layout.lanes) { Padding::Zero } else { x.padding() };
+        let padding = if layout.rows().is_multiple_of(layout.lanes()) { Padding::Zero } else { x.padding() };
         Ok(mapped.rearranged(mapped_shape(x, self), after.with_padding(padding)))
     }
 
@@ -64,10 +65,10 @@ impl LinearTransform {
     fn check_rows_of(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
         evaluator.check(x)?;
         check_slots(x, LINEAR)?;
-        if x.layout.order != Order::Natural {
+        if x.layout.order() != Order::Natural {
             return Err(CkksError::bit_reversed(LINEAR));
         }
-        if x.layout.copies > 1 {
+        if x.layout.copies() > 1 {
             x.check_plain(LINEAR)?;
         }
         let columns = x.shape.last().copied().unwrap_or(1);
@@ -100,7 +101,7 @@ impl LinearTransformPlan {
         let transform = self.transform();
         transform.check_rows_of(evaluator, x)?;
         x.check_plain(LINEAR)?;
-        if x.layout.chunks > 1 {
+        if x.layout.chunks() > 1 {
             let remedy = format!(
                 "rows of at most {} entries can be mapped; cut the matrix into blocks",
                 x.params.slot_count()
@@ -112,10 +113,9 @@ impl LinearTransformPlan {
             &*evaluator.with_levels_needed(x, LevelsNeeded::Level(self.input_level()))?,
         )?;
         let shape = mapped_shape(x, transform);
-        let mut layout = mapped.layout;
-        layout.columns = transform.rows();
-        layout.complex |= transform.is_complex();
-        let layout = layout.with_padding(Padding::Zero);
+        let complex = mapped.layout.is_complex() || transform.is_complex();
+        let layout =
+            mapped.layout.of_columns(transform.rows()).of_numbers(complex).with_padding(Padding::Zero);
         Ok(mapped.rearranged(shape, layout))
     }
 
@@ -124,11 +124,11 @@ impl LinearTransformPlan {
     pub(crate) fn map_slots(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         x.params.check_same(&self.params, "the plan of a linear transform")?;
         let slots = self.transform.slots();
-        if x.layout.capacity != slots {
+        if x.layout.capacity() != slots {
             let remedy = format!("the map is of {slots} slots: encrypt rows with a capacity of {slots}");
             return Err(CkksError::Shape {
                 operation: LINEAR,
-                left: vec![x.layout.capacity],
+                left: vec![x.layout.capacity()],
                 right: vec![slots],
                 remedy,
             });

@@ -55,16 +55,16 @@ impl MamboPlan {
             let (expected, got) = (Encoding::Slots.name().to_owned(), x.encoding().name().to_owned());
             return Err(CkksError::Encoding { operation: MAMBO, expected, got });
         }
-        if x.layout().order != Order::Natural {
+        if x.layout().order() != Order::Natural {
             return Err(CkksError::bit_reversed(MAMBO));
         }
         x.check_main(MAMBO)?;
         let slots = self.bootstrap().params().slot_count();
-        if x.layout().capacity != slots {
+        if x.layout().capacity() != slots {
             let remedy = format!("encrypt rows with a capacity of {slots}, as the plan's `encryption` says");
             return Err(CkksError::Shape {
                 operation: MAMBO,
-                left: vec![x.layout().capacity],
+                left: vec![x.layout().capacity()],
                 right: vec![slots],
                 remedy,
             });
@@ -172,14 +172,14 @@ impl MamboMatrix {
         let steps = steps.load(Ordering::Relaxed);
         let of_stages = evaluator.for_part(&whole, move |done, all| (steps + done, steps + all));
         let (shape, slots) = plan.product_layout()?;
-        let slots = Layout { complex: x.is_complex(), padding: Padding::Zero, ..slots };
+        let slots = slots.of_numbers(x.is_complex()).with_padding(Padding::Zero);
         if multiplied.level() > Level(0) {
             return bootstrap.run(&of_stages, &multiplied.rearranged(shape, slots));
         }
         bootstrap.check_range(&multiplied)?;
         // The maps of slots-to-coefficients leave numbers in bit-reversed order.
         let order = if plan.placement() == Placement::Inside { Order::BitReversed } else { Order::Natural };
-        let coefficients = Layout { encoding: Encoding::Coefficients, complex: true, order, ..slots };
+        let coefficients = slots.as_complex_coefficients(order);
         let own = multiplied.estimate.clone();
         let paired = pairs && multiplied.layout().bundles() > 1;
         let own =
@@ -207,19 +207,13 @@ impl BootstrapPlan {
     /// Bootstraps coefficients of real numbers, whose imaginary parts are zero, with a plan for complex
     /// numbers. Two polynomials become the real and the imaginary part of one.
     fn run_in_pairs(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity);
+        let (bundles, capacity) = (x.layout().bundles(), x.layout().capacity());
         let count = bundles.div_ceil(2);
         // Multiplication by i is multiplication by X^(N / 2), both for numbers in slots and for complex pairs
         // of coefficients.
         let half = |first: usize| {
-            let layout = Layout {
-                rows: count,
-                columns: capacity,
-                chunks: 1,
-                encoding: Encoding::Slots,
-                order: Order::Natural,
-                ..*x.layout()
-            };
+            let layout = x.layout().of_polynomials(count, capacity);
+            let layout = layout.as_slots(layout.is_complex(), Order::Natural);
             let own = x.bundles().iter().skip(first).take(count).cloned().collect();
             x.with_all((x.params(), vec![count, capacity]), layout, own, (x.level(), x.scale()))
         };
@@ -227,16 +221,11 @@ impl BootstrapPlan {
         let (upper, lower) = (half(0), half(bundles - count));
         let joined = evaluator
             .linear_combination(&[(&upper, Complex64::from(1.0)), (&lower, Complex64::i())], x.scale())?;
-        let layout = Layout {
-            encoding: Encoding::Coefficients,
-            complex: true,
-            order: x.layout().order,
-            ..*joined.layout()
-        };
+        let layout = joined.layout().as_complex_coefficients(x.layout().order());
         let halves = self.run_half_apart(evaluator, &joined.laid_out(layout))?;
         let [re, im] = &halves[..] else { return Err(CkksError::Internal { operation: MAMBO }) };
         let own = re.bundles().iter().chain(im.bundles().iter().skip(2 * count - bundles)).cloned().collect();
-        let layout = Layout { complex: false, bodies: 1, ..*x.layout() };
+        let layout = x.layout().of_numbers(false).with_bodies(1, None)?;
         Ok(re.with_all((x.params(), x.shape().to_vec()), layout, own, (re.level(), re.scale())))
     }
 }

@@ -43,7 +43,7 @@ impl ExactPlan {
             ([inner, columns], arrangement.layout(params, (rows, inner, columns))?);
         let x =
             Ciphertext::symbol_with(params, &shape, layout, SecretName::Main, level, params.scale(level))?;
-        if layout.lanes > 1 && params.rank() > 1 {
+        if layout.lanes() > 1 && params.rank() > 1 {
             let reason = format!(
                 "rows in lanes are packed again at rank 1 alone, not {}: take one row in a polynomial (lanes 1)",
                 params.rank()
@@ -65,15 +65,15 @@ impl ExactPlan {
 
     /// All variants of the plan with their costs: without a midpoint of packing, with one, which has smaller
     /// keys but takes a further switch, and in smaller rings, of one degree or of all.
-    pub(super) fn ways(
+    pub(super) fn candidates(
         self,
         params: &Params,
         method: MatrixMethod,
         own_masks: bool,
         ring: Option<usize>,
     ) -> Result<Vec<(MatrixCost, Self)>, CkksError> {
-        let row = params.degree() / self.layout.lanes;
-        let smaller = if self.layout.lanes > 1
+        let row = params.degree() / self.layout.lanes();
+        let smaller = if self.layout.lanes() > 1
             && self.level == SMALLER_RING_LEVEL
             && params.has_keys_over(KeyModulus::SmallerRing)
         {
@@ -98,7 +98,7 @@ impl ExactPlan {
                 remedy,
             });
         }
-        let mut ways = Vec::new();
+        let mut candidates = Vec::new();
         for ring in rings {
             // Intermediate ranks from 2 to below the number of lanes.
             let lanes = ring.as_ref().map_or(params.degree(), Params::degree) / row;
@@ -107,18 +107,18 @@ impl ExactPlan {
                 let recorder = Evaluator::recording(params);
                 plan.multiply(&recorder, &recorder.take_symbol(plan.symbol(params)?, None)?)?;
                 let plan = Self { needs: recorder.needs(), ..plan };
-                ways.push((plan.cost(params, method, own_masks)?, plan));
+                candidates.push((plan.cost(params, method, own_masks)?, plan));
             }
         }
-        Ok(ways)
+        Ok(candidates)
     }
 
     /// The stages that pack rows in the smaller ring, and the result of packing at the degree and rank of
     /// `params`.
     fn stages(&self, params: &Params, ring: &Params) -> Result<Vec<Stage>, CkksError> {
         let row = params.for_samples(ModuleShape {
-            degree: params.degree() / self.layout.lanes,
-            rank: ring.degree() * self.layout.lanes / params.degree(),
+            degree: params.degree() / self.layout.lanes(),
+            rank: ring.degree() * self.layout.lanes() / params.degree(),
         })?;
         let out = Stage {
             params: params.clone(),
@@ -146,7 +146,7 @@ impl ExactPlan {
     }
 
     fn symbol(&self, params: &Params) -> Result<Ciphertext, CkksError> {
-        let shape = [self.layout.rows, self.layout.columns];
+        let shape = [self.layout.rows(), self.layout.columns()];
         Ciphertext::symbol_with(params, &shape, self.layout, SecretName::Main, self.level, self.scale)
     }
 
@@ -167,8 +167,8 @@ impl ExactPlan {
     /// ring.
     pub(super) fn product_bytes(&self, params: &Params) -> usize {
         let (ring, primes) = (self.ring.as_ref().unwrap_or(params), params.chain().basis(self.level).len());
-        let words = ring.rank() * ring.degree() + params.degree() / self.layout.lanes;
-        self.weights.rows().saturating_mul(self.layout.chunks * words * primes * 8)
+        let words = ring.rank() * ring.degree() + params.degree() / self.layout.lanes();
+        self.weights.rows().saturating_mul(self.layout.chunks() * words * primes * 8)
     }
 
     /// `W @ x`, rescaled and packed.
@@ -181,7 +181,7 @@ impl ExactPlan {
         let Some(ring) = &self.ring else {
             let product = self.weights.multiply(&counting, x)?;
             let rescaled = evaluator.rescale(&product)?;
-            return if x.layout().lanes > 1 {
+            return if x.layout().lanes() > 1 {
                 evaluator.pack_rows(&rescaled, &self.midpoints)
             } else {
                 Ok(rescaled)
@@ -192,7 +192,7 @@ impl ExactPlan {
         } else {
             Cow::Borrowed(x)
         };
-        let (params, lanes) = (x.params(), x.layout().lanes);
+        let (params, lanes) = (x.params(), x.layout().lanes());
         let rows = evaluator.rows_in_ring(&x, ring.degree())?;
         let product = self.weights.multiply(&counting, &rows)?;
         let rescaled = evaluator.rescale(&product)?;
@@ -203,7 +203,7 @@ impl ExactPlan {
             shape: rescaled.shape().to_vec(),
             layout,
         };
-        let row = |row: usize| (row < layout.rows).then_some(row);
+        let row = |row: usize| (row < layout.rows()).then_some(row);
         let members: Members = (0..layout.row_groups())
             .map(|group| (group * lanes..(group + 1) * lanes).map(row).collect())
             .collect();

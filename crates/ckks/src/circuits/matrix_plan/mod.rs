@@ -27,7 +27,7 @@ use crate::keys::{EncryptOptions, KeyNeeds, Lanes};
 use crate::parameters::Params;
 
 /// Maximum ratio of an error to that of the most precise method, if no precision is stated: 4 bits.
-const MOST_LOSS: f64 = 16.0;
+const MAX_LOSS: f64 = 16.0;
 
 /// The operation's name in errors.
 const PLAN: &str = "a plan of products";
@@ -130,7 +130,7 @@ impl MatrixCost {
 
 /// The plan by one method.
 #[derive(Debug, Clone)]
-enum Way {
+enum PlannedProduct {
     Exact(Box<ExactPlan>),
     Prepared(Box<PreparedPlan>),
 }
@@ -141,7 +141,7 @@ pub struct MatrixPlan {
     params: Params,
     shape: (usize, usize),
     columns: usize,
-    way: Way,
+    product: PlannedProduct,
     chosen: MatrixCost,
     others: Vec<MatrixCost>,
     /// The methods that cannot compute the product, and the reasons.
@@ -217,22 +217,24 @@ impl MatrixPlan {
                 continue;
             }
             let exact = ExactPlan::new(params, weights, columns, Arrangement { lanes, ..arrangement });
-            match exact.and_then(|plan| plan.ways(params, method, options.precision.own_masks, options.ring))
+            match exact
+                .and_then(|plan| plan.candidates(params, method, options.precision.own_masks, options.ring))
             {
                 // If rows fill polynomials, both exact methods are the same.
-                Ok(ways)
+                Ok(candidates)
                     if method == MatrixMethod::Exact
                         && options.method.is_none()
-                        && ways.iter().all(|(_, plan)| plan.layout.lanes == 1) => {}
-                Ok(ways) => {
+                        && candidates.iter().all(|(_, plan)| plan.layout.lanes() == 1) => {}
+                Ok(candidates) => {
                     // Takes the best variant of each ring, because one ring may be more precise and another
                     // faster.
-                    let degrees: BTreeSet<_> = ways.iter().map(|(cost, _)| cost.ring).collect();
+                    let degrees: BTreeSet<_> = candidates.iter().map(|(cost, _)| cost.ring).collect();
                     for degree in degrees {
-                        let own = ways.iter().filter(|(cost, _)| cost.ring == degree).cloned().collect();
+                        let own =
+                            candidates.iter().filter(|(cost, _)| cost.ring == degree).cloned().collect();
                         found.extend(
                             smallest_near_fastest(own, options)
-                                .map(|(cost, plan)| (cost, Way::Exact(Box::new(plan)))),
+                                .map(|(cost, plan)| (cost, PlannedProduct::Exact(Box::new(plan)))),
                         );
                     }
                 }
@@ -257,7 +259,7 @@ impl MatrixPlan {
                     {
                         others.push(prepared_cost(&other)?);
                     }
-                    found.push((prepared_cost(&plan)?, Way::Prepared(Box::new(plan))));
+                    found.push((prepared_cost(&plan)?, PlannedProduct::Prepared(Box::new(plan))));
                 }
                 Err(error) => {
                     refused.push((MatrixMethod::Prepared, error.to_string()));
@@ -284,7 +286,7 @@ impl MatrixPlan {
         // If no precision is stated, the choice may lose a few bits for speed.
         let least = found.iter().map(|(cost, _)| cost.error).fold(f64::INFINITY, f64::min);
         let most = if options.precision.precision_bits.is_none() && options.method.is_none() {
-            MOST_LOSS * least
+            MAX_LOSS * least
         } else {
             most
         };
@@ -297,7 +299,7 @@ impl MatrixPlan {
                 &refused,
             ));
         };
-        let (chosen, way) = found.remove(place);
+        let (chosen, product) = found.remove(place);
         others.extend(found.into_iter().map(|(cost, _)| cost));
         others.sort_by(|a, b| a.each(options.uses).total_cmp(&b.each(options.uses)));
         let (uses, most_key_bytes) = (options.uses, options.most_key_bytes);
@@ -305,7 +307,7 @@ impl MatrixPlan {
             params: params.clone(),
             shape,
             columns,
-            way,
+            product,
             chosen,
             others,
             refused,
@@ -317,12 +319,12 @@ impl MatrixPlan {
     /// How to encrypt the arrays of the plan. A plan for separate masks leaves the masks open.
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
-        match &self.way {
-            Way::Prepared(plan) => plan.encryption(),
-            Way::Exact(plan) => EncryptOptions {
-                encoding: Some(plan.layout.encoding),
+        match &self.product {
+            PlannedProduct::Prepared(plan) => plan.encryption(),
+            PlannedProduct::Exact(plan) => EncryptOptions {
+                encoding: Some(plan.layout.encoding()),
                 level: Some(plan.level),
-                lanes: Some(Lanes::Of(plan.layout.lanes)),
+                lanes: Some(Lanes::Of(plan.layout.lanes())),
                 ..EncryptOptions::default()
             },
         }
@@ -331,9 +333,9 @@ impl MatrixPlan {
     /// The keys for preparation and products.
     #[must_use]
     pub fn needs(&self) -> KeyNeeds {
-        match &self.way {
-            Way::Prepared(plan) => plan.needs(),
-            Way::Exact(plan) => plan.needs.clone(),
+        match &self.product {
+            PlannedProduct::Prepared(plan) => plan.needs(),
+            PlannedProduct::Exact(plan) => plan.needs.clone(),
         }
     }
 
@@ -352,9 +354,9 @@ impl MatrixPlan {
     /// The level of the arrays; the product is one level below.
     #[must_use]
     pub fn level(&self) -> Level {
-        match &self.way {
-            Way::Prepared(plan) => plan.level(),
-            Way::Exact(plan) => plan.level,
+        match &self.product {
+            PlannedProduct::Prepared(plan) => plan.level(),
+            PlannedProduct::Exact(plan) => plan.level,
         }
     }
 
@@ -364,17 +366,17 @@ impl MatrixPlan {
     /// # Errors
     /// [`CkksError::TooLarge`].
     pub(in crate::circuits) fn check_numbers(&self, bound: Option<f64>) -> Result<(), CkksError> {
-        match &self.way {
-            Way::Prepared(_) => Ok(()),
-            Way::Exact(plan) => plan.check_numbers(&self.params, bound),
+        match &self.product {
+            PlannedProduct::Prepared(_) => Ok(()),
+            PlannedProduct::Exact(plan) => plan.check_numbers(&self.params, bound),
         }
     }
 
     /// Bytes of the product before its rows are packed; 0 if they are not packed.
     pub(in crate::circuits) fn product_bytes(&self) -> usize {
-        match &self.way {
-            Way::Prepared(_) => 0,
-            Way::Exact(plan) => plan.product_bytes(&self.params),
+        match &self.product {
+            PlannedProduct::Prepared(_) => 0,
+            PlannedProduct::Exact(plan) => plan.product_bytes(&self.params),
         }
     }
 
@@ -393,9 +395,9 @@ impl MatrixPlan {
     /// The plan of the prepared product, if this is the method.
     #[must_use]
     pub fn prepared(&self) -> Option<&PreparedPlan> {
-        match &self.way {
-            Way::Prepared(plan) => Some(plan),
-            Way::Exact(_) => None,
+        match &self.product {
+            PlannedProduct::Prepared(plan) => Some(plan),
+            PlannedProduct::Exact(_) => None,
         }
     }
 
@@ -437,12 +439,12 @@ const SLOWER: f64 = 1.1;
 /// The variant with the smallest keys among the nearly fastest, of those whose keys fit the limit, or of all
 /// if none fit.
 fn smallest_near_fastest(
-    ways: Vec<(MatrixCost, ExactPlan)>,
+    candidates: Vec<(MatrixCost, ExactPlan)>,
     options: &MatrixOptions,
 ) -> Option<(MatrixCost, ExactPlan)> {
     let fits = |cost: &MatrixCost| options.most_key_bytes.is_none_or(|most| cost.key_bytes() <= most);
-    let any = ways.iter().any(|(cost, _)| fits(cost));
-    let able = || ways.iter().filter(|(cost, _)| !any || fits(cost));
+    let any = candidates.iter().any(|(cost, _)| fits(cost));
+    let able = || candidates.iter().filter(|(cost, _)| !any || fits(cost));
     let fastest = able().map(|(cost, _)| cost.prices.0).fold(f64::INFINITY, f64::min);
     able()
         .filter(|(cost, _)| cost.prices.0 <= SLOWER * fastest)
@@ -513,28 +515,28 @@ impl fmt::Display for MatrixPlan {
         for (method, reason) in &self.refused {
             writeln!(f, "  {method}: {reason}")?;
         }
-        let row_sum = match &self.way {
-            Way::Prepared(plan) => plan.weights().row_sum(),
-            Way::Exact(plan) => plan.weights.row_sum(),
+        let row_sum = match &self.product {
+            PlannedProduct::Prepared(plan) => plan.weights().row_sum(),
+            PlannedProduct::Exact(plan) => plan.weights.row_sum(),
         };
         let below = Level(self.level().0.saturating_sub(1));
         // The result has the canonical scale of its level.
         let headroom = (self.params.log2_q(below) - 1.0).exp2() / self.params.scale(below);
         writeln!(f, "results up to {headroom:.1e} fit; numbers up to 1 give {row_sum:.1e} at most")?;
-        write!(f, "{}", self.way)
+        write!(f, "{}", self.product)
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for PlannedProduct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prepared(plan) => write!(f, "{plan}"),
             Self::Exact(plan) => write!(
                 f,
                 "{} in a polynomial, weights of {:.1} bits; keys: {}",
-                counted(plan.layout.lanes, "row"),
+                counted(plan.layout.lanes(), "row"),
                 plan.weights.scale().log2(),
-                match (plan.layout.lanes, &plan.midpoints[..]) {
+                match (plan.layout.lanes(), &plan.midpoints[..]) {
                     _ if plan.ring.is_some() => plan.ring_in_words(),
                     (1, _) => "none".to_owned(),
                     (lanes, []) => format!("one of {lanes} inputs, which packs the rows of the result"),
@@ -566,9 +568,9 @@ impl PlannedMatrix {
         let plan = MatrixPlan {
             params: own.params().clone(),
             shape: (own.rows(), own.inner()),
-            columns: own.layout().columns,
+            columns: own.layout().columns(),
             chosen: prepared_cost(own)?,
-            way: Way::Prepared(Box::new(own.clone())),
+            product: PlannedProduct::Prepared(Box::new(own.clone())),
             others: Vec::new(),
             refused: Vec::new(),
             uses: None,
@@ -580,7 +582,7 @@ impl PlannedMatrix {
     /// Sizes, keys, precision and time of a product, without other variants.
     #[must_use]
     pub fn explain(&self) -> String {
-        self.plan.way.to_string()
+        self.plan.product.to_string()
     }
 }
 
@@ -593,9 +595,9 @@ impl PlannedMatrix {
     /// [`CkksError::Cancelled`]; those of [`PreparedMatrix::multiply`], or of
     /// [`Weights::multiply`](crate::Weights::multiply) and [`Evaluator::pack_rows`].
     pub fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        match (&self.plan.way, &self.prepared) {
+        match (&self.plan.product, &self.prepared) {
             (_, Some(prepared)) => prepared.multiply(evaluator, x),
-            (Way::Exact(plan), None) => {
+            (PlannedProduct::Exact(plan), None) => {
                 if x.level() != plan.level || x.scale() != plan.scale {
                     let value = format!("level {} and scale 2^{:.3}", x.level(), x.scale().log2());
                     let remedy =
@@ -608,7 +610,7 @@ impl PlannedMatrix {
                 }
                 plan.multiply(evaluator, x)
             }
-            (Way::Prepared(_), None) => Err(CkksError::NoKeys { operation: PLAN }),
+            (PlannedProduct::Prepared(_), None) => Err(CkksError::NoKeys { operation: PLAN }),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
 use crate::arrays::estimate::name_of;
-use crate::arrays::{Ciphertext, Estimate, Layout};
+use crate::arrays::{Ciphertext, Estimate};
 use crate::encoding::encode::encode_slots;
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
@@ -67,7 +67,7 @@ impl PolynomialPlan {
         }
         let run = Run { evaluator, plan: self };
         let to = x.params.at_rank(self.output_rank())?;
-        let layout = Layout { complex: x.layout.complex || self.is_complex(), ..x.layout };
+        let layout = x.layout.of_numbers(x.layout.is_complex() || self.is_complex());
         let whole = |bundles| {
             x.with_all((&to, x.shape.clone()), layout, bundles, (self.output_level(), self.output_scale()))
         };
@@ -219,10 +219,10 @@ impl Run<'_> {
         // The polynomials with padding: the last one of each row, or, if rows share polynomials and only the
         // last polynomial has free lanes, that one.
         let groups = layout.row_groups();
-        let alike = layout.entries_in(layout.chunks - 1) < layout.capacity;
+        let alike = layout.entries_in(layout.chunks() - 1) < layout.capacity();
         // One plaintext is enough for all rows, because they have the same padding, except for a polynomial
         // with free lanes.
-        let partial = !layout.rows.is_multiple_of(layout.lanes);
+        let partial = !layout.rows().is_multiple_of(layout.lanes());
         let plaintexts = usize::from(alike && (groups > 1 || !partial)) + usize::from(partial);
         self.evaluator.record_encoding(&value, plaintexts)?;
         // The plaintext's coefficients are rounded to integers.
@@ -236,11 +236,11 @@ impl Run<'_> {
                     slots.fill(-at_zero);
                     layout
                         .held(polynomial)
-                        .for_each(|(position, _)| slots[position..position + layout.copies].fill(ZERO));
+                        .for_each(|(position, _)| slots[position..position + layout.copies()].fill(ZERO));
                 };
                 encode_slots(&params, layout.period(), at_zero.norm(), padding, (scale, rounding), level)
             };
-            let last = |group: usize| layout.bundle(group, layout.chunks - 1, 0);
+            let last = |group: usize| layout.bundle(group, layout.chunks() - 1, 0);
             let full = if partial { groups - 1 } else { groups };
             if alike && full > 0 {
                 let message = message(last(0))?;

@@ -29,13 +29,15 @@ fn check_rows(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout();
     x.params().check_body_parts(x.params().degree())?;
     let refused = |reason: String| Err(CkksError::Unsuitable { operation: PREPARE, reason });
-    if !matches!(x.secret(), SecretName::Bodies(_)) || (layout.axis != BodyAxis::Rows && layout.bodies > 1) {
+    if !matches!(x.secret(), SecretName::Bodies(_))
+        || (layout.body_axis() != BodyAxis::Rows && layout.bodies() > 1)
+    {
         return refused(
             "the rows do not share masks: encrypt them with several bodies along the rows, or bring them under one mask with share_mask"
                 .to_owned(),
         );
     }
-    if layout.components > 1 {
+    if layout.components() > 1 {
         return refused("the polynomials of its rows were split: use the array at its own degree".to_owned());
     }
     Ok(())

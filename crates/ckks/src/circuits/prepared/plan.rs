@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use clathrate_arith::product::{FractionPrimes, FractionProduct, MOST_SHIFT};
+use clathrate_arith::product::{FractionPrimes, FractionProduct, MAX_SHIFT};
 use clathrate_arith::text::counted;
 use clathrate_lattice::Level;
 use clathrate_lattice::row_products::{ProductNoise, RowShape};
@@ -13,7 +13,7 @@ use crate::circuits::matrix::Weights;
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
-use crate::keys::definition::MOST_BODIES;
+use crate::keys::definition::MAX_BODIES;
 use crate::keys::{
     Cost, EncryptOptions, KeyLevel, KeyName, KeyNeeds, Lanes, Operation, Switch, format_switch_rounds,
 };
@@ -21,10 +21,10 @@ use crate::parameters::Params;
 
 /// Minimum of the correct bits in the largest row of a product, for numbers of magnitude 1, unless the caller
 /// states a precision: plans with fewer bits are refused.
-const LEAST_BITS: f64 = 6.0;
+const MIN_BITS: f64 = 6.0;
 
 /// Minimum of the bits of the largest weight.
-const LEAST_WEIGHT_BITS: u32 = 6;
+const MIN_WEIGHT_BITS: u32 = 6;
 
 /// Maximum of the variance of one floating-point product, relative to that of all other errors; if it is
 /// larger, two products are used.
@@ -73,7 +73,7 @@ impl Arrangement {
         let layout = Layout::new(&[inner, columns], Encoding::Coefficients, params.degree())?;
         // Lanes beyond the number of rows would only need keys.
         let most =
-            || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes.min(rows.max(inner).next_power_of_two()));
+            || Ok::<_, CkksError>(layout.with_lanes(None)?.lanes().min(rows.max(inner).next_power_of_two()));
         Ok((level, layout.with_lanes(Some(self.lanes.map_or_else(most, Ok)?))?))
     }
 }
@@ -115,10 +115,10 @@ impl PreparedPlan {
     ) -> Result<Self, CkksError> {
         let (params, layout) = (x.params().clone(), *x.layout());
         check_rows(x)?;
-        if layout.rows != inner || x.shape().len() != 2 {
+        if layout.rows() != inner || x.shape().len() != 2 {
             let remedy = format!(
                 "the left matrix needs {} and the right operand two axes",
-                counted(layout.rows, "column")
+                counted(layout.rows(), "column")
             );
             return Err(CkksError::Shape {
                 operation: PREPARE,
@@ -141,8 +141,8 @@ impl PreparedPlan {
             });
         }
         let bits = (u64::BITS - weights.matrix().max_abs().leading_zeros())
-            .saturating_sub(LEAST_WEIGHT_BITS)
-            .min(MOST_SHIFT);
+            .saturating_sub(MIN_WEIGHT_BITS)
+            .min(MAX_SHIFT);
         let plan = Self {
             params,
             weights,
@@ -183,7 +183,7 @@ impl PreparedPlan {
         };
         let norm = matrix.each_row().map(length).fold(0.0, f64::max);
         let size = if norm == 0.0 { 1.0 } else { norm };
-        let most = options.precision_bits.map_or(size * (-LEAST_BITS).exp2(), |bits| (-bits).exp2());
+        let most = options.precision_bits.map_or(size * (-MIN_BITS).exp2(), |bits| (-bits).exp2());
         let products = match options.products {
             Some(products) => products,
             None if options.precision_bits.is_some() && one.0 <= most => 1,
@@ -261,7 +261,7 @@ impl PreparedPlan {
                     let keys = !options.own_masks || format_switch_rounds(bodies).iter().all(key);
                     keys && params.check_fresh(SecretName::Bodies(bodies), level).is_ok()
                 };
-                let mut most = groups.min(MOST_BODIES);
+                let mut most = groups.min(MAX_BODIES);
                 while most > 1 && !fits(most) {
                     most = most.div_ceil(2);
                 }
@@ -304,11 +304,11 @@ impl PreparedPlan {
     #[must_use]
     pub fn encryption(&self) -> EncryptOptions {
         EncryptOptions {
-            encoding: Some(self.layout.encoding),
+            encoding: Some(self.layout.encoding()),
             level: Some(self.level),
-            bodies: (!self.own_masks).then_some(self.layout.bodies),
+            bodies: (!self.own_masks).then_some(self.layout.bodies()),
             axis: (!self.own_masks).then_some(BodyAxis::Rows),
-            lanes: Some(Lanes::Of(self.layout.lanes)),
+            lanes: Some(Lanes::Of(self.layout.lanes())),
             ..EncryptOptions::default()
         }
     }
@@ -319,11 +319,11 @@ impl PreparedPlan {
     pub fn needs(&self) -> KeyNeeds {
         let key_level = KeyLevel::Level(self.level.0);
         let needs = KeyNeeds::new().prepared_matrix(
-            self.layout.bodies,
-            self.params.degree() / self.layout.lanes,
+            self.layout.bodies(),
+            self.params.degree() / self.layout.lanes(),
             key_level,
         );
-        if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies, key_level) } else { needs }
+        if self.own_masks { needs.shared_mask_in_rounds(self.layout.bodies(), key_level) } else { needs }
     }
 
     /// Whether arrays have separate masks.
@@ -339,7 +339,7 @@ impl PreparedPlan {
 
     /// The switches that bring arrays under shared masks.
     fn rounds(&self) -> Vec<Operation> {
-        let rounds = if self.own_masks { format_switch_rounds(self.layout.bodies) } else { Vec::new() };
+        let rounds = if self.own_masks { format_switch_rounds(self.layout.bodies()) } else { Vec::new() };
         rounds.into_iter().map(|(from, to)| Operation::Switch(Switch::FormatSwitch { from, to })).collect()
     }
 
@@ -443,7 +443,7 @@ impl PreparedPlan {
 
     /// The number of components that each key switches.
     pub(crate) fn key_inputs(&self) -> usize {
-        self.row_shape().masks(self.inner()) * self.layout.lanes
+        self.row_shape().masks(self.inner()) * self.layout.lanes()
     }
 
     /// The number of keys, one per polynomial of the result.
@@ -453,7 +453,7 @@ impl PreparedPlan {
 
     /// How many rows share a polynomial, and polynomials a mask.
     pub(super) fn row_shape(&self) -> RowShape {
-        RowShape { lanes: self.layout.lanes, bodies: self.layout.bodies }
+        RowShape { lanes: self.layout.lanes(), bodies: self.layout.bodies() }
     }
 
     /// The scaled matrix.
@@ -464,8 +464,8 @@ impl PreparedPlan {
     /// The operation whose key is combined with the matrix.
     pub(super) fn operation(&self) -> Operation {
         Operation::Switch(Switch::BodyParts {
-            bodies: self.layout.bodies,
-            degree: self.params.degree() / self.layout.lanes,
+            bodies: self.layout.bodies(),
+            degree: self.params.degree() / self.layout.lanes(),
         })
     }
 
@@ -483,8 +483,8 @@ impl PreparedPlan {
 
     fn key_name(&self) -> KeyName {
         KeyName::Switch(Switch::BodyParts {
-            bodies: self.layout.bodies,
-            degree: self.params.degree() / self.layout.lanes,
+            bodies: self.layout.bodies(),
+            degree: self.params.degree() / self.layout.lanes(),
         })
     }
 
@@ -508,7 +508,7 @@ impl PreparedPlan {
         shift: u32,
         (squares, largest): (&[f64], u64),
     ) -> Result<ProductNoise, CkksError> {
-        let (model, lanes) = (self.params.noise_model(), self.layout.lanes);
+        let (model, lanes) = (self.params.noise_model(), self.layout.lanes());
         let definition = self.params.key_definition(self.key_name())?;
         let digits = definition.digits_as_made(self.level)?;
         let chain = self.params.chain();
@@ -562,7 +562,7 @@ impl PreparedPlan {
         let mut cost = Cost::default();
         for operation in self.rounds() {
             let Operation::Switch(Switch::FormatSwitch { to, .. }) = operation else { continue };
-            let bundles = Layout { bodies: to, ..self.layout }.bundles();
+            let bundles = self.layout.under_masks_of(to, self.layout.body_axis()).bundles();
             cost += self.params.operation_cost_by(operation, self.level, self.level)?.times(bundles as f64);
         }
         Ok(cost)
@@ -573,7 +573,7 @@ impl PreparedPlan {
     pub fn preparation_cost(&self) -> Result<Cost, CkksError> {
         let definition = self.params.key_definition(self.key_name())?;
         let digits = definition.digits_as_made(self.level)?.digits;
-        let (chain, lanes) = (self.params.chain(), self.layout.lanes);
+        let (chain, lanes) = (self.params.chain(), self.layout.lanes());
         let primes = chain.key_basis(self.level).len();
         let mut cost = self.params.combination_cost(self.weights.matrix(), self.level, definition.columns());
         cost = cost.times(primes as f64 / chain.basis(self.level).len() as f64);
@@ -602,7 +602,7 @@ impl fmt::Display for PreparedPlan {
             "{} x {} matrix times rows of {}: {} in a polynomial, {} under a mask, {}",
             self.rows(),
             self.inner(),
-            counted(self.layout.columns, "number"),
+            counted(self.layout.columns(), "number"),
             counted(shape.lanes, "row"),
             counted(shape.bodies, "polynomial"),
             counted(shape.masks(self.inner()) * self.layout.groups(), "mask"),

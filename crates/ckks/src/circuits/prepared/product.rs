@@ -6,7 +6,7 @@ use clathrate_lattice::{Bundle, Eval, Level, SwitchKey};
 
 use super::{PREPARE, PreparedPlan, check_rows};
 use crate::arrays::memory::check_free;
-use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
+use crate::arrays::{BodyAxis, Ciphertext, Encoding, SecretName};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::Evaluator;
 use crate::key_id::KeyId;
@@ -114,10 +114,10 @@ impl PreparedMatrix {
 /// Minimum of the bytes that a product with `x` takes without the factors: the rows under shared masks, their
 /// numbers in floating point, and the result.
 fn product_bytes(plan: &PreparedPlan, x: &Ciphertext, comes_under_masks: bool) -> usize {
-    let (params, polys) = (x.params(), plan.rows().div_ceil(plan.layout().lanes) * x.layout().groups());
+    let (params, polys) = (x.params(), plan.rows().div_ceil(plan.layout().lanes()) * x.layout().groups());
     let words = |polys: usize, level: Level| polys * params.chain().basis(level).len() * params.degree();
     let shared = if comes_under_masks { words(x.layout().bundles(), x.level()) } else { 0 };
-    let numbers = (1 + plan.products()) * x.layout().bundles() * x.layout().bodies * params.degree();
+    let numbers = (1 + plan.products()) * x.layout().bundles() * x.layout().bodies() * params.degree();
     let result = words(2 * polys, Level(x.level().0.saturating_sub(1)));
     size_of::<u64>() * (shared + numbers + result)
 }
@@ -140,20 +140,20 @@ impl PreparedMatrix {
             x.key_id.check_same(self.key_id, "the matrix")?;
         }
         let left = vec![plan.rows(), plan.inner()];
-        if x.shape().len() != 2 || x.layout().rows != plan.inner() {
+        if x.shape().len() != 2 || x.layout().rows() != plan.inner() {
             let remedy = format!("the matrix was prepared for {}", counted(plan.inner(), "row"));
             return Err(CkksError::Shape { operation: PREPARE, left, right: x.shape().to_vec(), remedy });
         }
         let layout = *x.layout();
-        if layout.encoding == Encoding::Slots {
+        if layout.encoding() == Encoding::Slots {
             x.check_one_lane(PREPARE)?;
         }
         let comes_under_masks = x.secret() == SecretName::Main && plan.brings_under_masks(evaluator, x);
         if !comes_under_masks {
             check_rows(x)?;
         }
-        let bodies = if comes_under_masks { plan.layout().bodies } else { layout.bodies };
-        if (layout.lanes, bodies) != (plan.layout().lanes, plan.layout().bodies) {
+        let bodies = if comes_under_masks { plan.layout().bodies() } else { layout.bodies() };
+        if (layout.lanes(), bodies) != (plan.layout().lanes(), plan.layout().bodies()) {
             let text = |lanes: usize, bodies: usize| {
                 format!(
                     "{} in a polynomial and {} under a mask",
@@ -161,10 +161,10 @@ impl PreparedMatrix {
                     counted(bodies, "polynomial")
                 )
             };
-            let (planned, own) = (plan.layout(), text(layout.lanes, layout.bodies));
+            let (planned, own) = (plan.layout(), text(layout.lanes(), layout.bodies()));
             let reason = format!(
                 "the matrix was prepared for {}, the array has {own}",
-                text(planned.lanes, planned.bodies)
+                text(planned.lanes(), planned.bodies())
             );
             return Err(CkksError::Unsuitable { operation: PREPARE, reason });
         }
@@ -206,9 +206,9 @@ impl PreparedMatrix {
         };
         let layout = *x.layout();
         let (level, scale) = evaluator.rescaled(x, x.level(), x.scale() * plan.weights().scale())?;
-        let out = Layout { rows: plan.rows(), bodies: 1, axis: BodyAxis::Chunks, ..layout };
-        let out = out.with_padding(layout.padding);
-        let shape = vec![plan.rows(), layout.columns];
+        let out = layout.of_rows(plan.rows()).with_bodies(1, None)?;
+        let out = out.with_padding(layout.padding());
+        let shape = vec![plan.rows(), layout.columns()];
         let finish = |bundles: Vec<Bundle<Eval>>| Ciphertext {
             secret: SecretName::Main,
             ..x.with_all((x.params(), shape), out, bundles, (level, scale))
@@ -257,7 +257,7 @@ impl PreparedPlan {
         if x.is_symbol() {
             return self.own_masks();
         }
-        let bodies = self.layout().bodies;
+        let bodies = self.layout().bodies();
         self.own_masks()
             || evaluator.holds(x, Operation::Switch(Switch::FormatSwitch { from: 1, to: bodies }))
             || evaluator.holds_rounds(x, bodies)

@@ -137,7 +137,7 @@ impl SamplesPlan {
         // again.
         let rings = plan.smaller_rings(options);
         let mut priced = plan
-            .ways(options, &rings)?
+            .candidates(options, &rings)?
             .into_iter()
             .map(|(method, ring)| plan.price_packing(method, ring))
             .collect::<Result<Vec<_>, _>>()?;
@@ -230,7 +230,7 @@ impl SamplesPlan {
     }
 
     /// The choices: midpoints, and the degree of the smaller ring in which they are, if any.
-    fn ways(
+    fn candidates(
         &self,
         options: &SamplesOptions,
         rings: &[Params],

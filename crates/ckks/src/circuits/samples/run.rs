@@ -83,7 +83,7 @@ impl SamplesPlan {
         let layout = self.result_layout(count)?;
         let estimate = self.half.bootstrapped(&packed.estimate, packed.layout(), &layout)?;
         let packed = &packed.clone().estimated(|_| Estimate::unknown());
-        let shape = vec![layout.columns];
+        let shape = vec![layout.columns()];
         if self.pairs {
             return Ok(self
                 .half
@@ -125,7 +125,8 @@ impl SamplesPlan {
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
         let (layout, members) = self.placed(arrays.iter().map(|x| numbers(x)).sum())?;
         let [first, rest @ ..] = stages else { return Err(CkksError::Internal { operation: OPERATION }) };
-        let shape = if layout.rows == 1 { vec![layout.columns] } else { vec![layout.rows, layout.columns] };
+        let shape =
+            if layout.rows() == 1 { vec![layout.columns()] } else { vec![layout.rows(), layout.columns()] };
         let result = Packed { target: target.clone(), onto: self.packed_secret(), shape, layout };
         let placed = members_in(&members, target.degree() / first.params.degree());
         evaluator.stage(PACKING, || {
