@@ -7,7 +7,7 @@ use super::layout::{BodyAxis, Encoding, Layout, Order, Padding};
 impl Layout {
     /// The same places for `rows` rows.
     #[must_use]
-    pub fn of_rows(self, rows: usize) -> Self {
+    pub(crate) fn of_rows(self, rows: usize) -> Self {
         Self { rows, ..self }
     }
 
@@ -26,80 +26,80 @@ impl Layout {
     /// The slots of these numbers, read as complex coefficients in `order`, as slots-to-coefficients leaves
     /// them.
     #[must_use]
-    pub fn as_complex_coefficients(self, order: Order) -> Self {
+    pub(crate) fn as_complex_coefficients(self, order: Order) -> Self {
         Self { encoding: Encoding::Coefficients, complex: true, order, ..self }
     }
 
     /// The coefficients of these numbers, read as slots in `order`, as coefficients-to-slots leaves them.
     #[must_use]
-    pub fn as_slots(self, complex: bool, order: Order) -> Self {
+    pub(crate) fn as_slots(self, complex: bool, order: Order) -> Self {
         Self { encoding: Encoding::Slots, complex, order, ..self }
     }
 
     /// The chunks of `capacity` places of another encoding, for the same rows: `paired` says whether real
     /// numbers are real parts of complex pairs.
     #[must_use]
-    pub fn in_chunks(self, encoding: Encoding, capacity: usize, order: Order, paired: bool) -> Self {
+    pub(crate) fn in_chunks(self, encoding: Encoding, capacity: usize, order: Order, paired: bool) -> Self {
         Self { encoding, capacity, order, paired, ..self }.of_columns(self.columns)
     }
 
     /// The same polynomials with `bodies` of them under each mask.
     #[must_use]
-    pub fn under_masks_of(self, bodies: usize, axis: BodyAxis) -> Self {
+    pub(crate) fn under_masks_of(self, bodies: usize, axis: BodyAxis) -> Self {
         Self { bodies, axis, ..self }
     }
 
     /// Each polynomial as a row of its own, of `columns` numbers.
     #[must_use]
-    pub fn of_polynomials(self, count: usize, columns: usize) -> Self {
+    pub(crate) fn of_polynomials(self, count: usize, columns: usize) -> Self {
         Self { rows: count, columns, chunks: 1, ..self }
     }
 
     /// Each polynomial as a row of its own that fills it, of `capacity` numbers.
     #[must_use]
-    pub fn of_whole_polynomials(self, count: usize, capacity: usize) -> Self {
+    pub(crate) fn of_whole_polynomials(self, count: usize, capacity: usize) -> Self {
         Self { capacity, lanes: 1, copies: 1, ..self }.of_polynomials(count, capacity)
     }
 
     /// Rows of `chunks` full chunks of `capacity` numbers.
     #[must_use]
-    pub fn in_whole_chunks(self, chunks: usize, capacity: usize) -> Self {
+    pub(crate) fn in_whole_chunks(self, chunks: usize, capacity: usize) -> Self {
         Self { columns: chunks * capacity, capacity, chunks, ..self }
     }
 
     /// The first column of each row, with unspecified numbers in the other places.
     #[must_use]
-    pub fn first_column(self) -> Self {
+    pub(crate) fn first_column(self) -> Self {
         Self { columns: 1, chunks: 1, ..self }.with_padding(Padding::Dirty)
     }
 
     /// The one number of each row, repeated in `copies` neighbouring slots.
     #[must_use]
-    pub fn repeated_column(self, copies: usize) -> Self {
+    pub(crate) fn repeated_column(self, copies: usize) -> Self {
         Self { capacity: 1, copies, ..self }.with_padding(Padding::Zero)
     }
 
     /// Neighbouring slots that repeat one number, read as the places of `columns` numbers.
     #[must_use]
-    pub fn copies_as_columns(self, columns: usize) -> Self {
+    pub(crate) fn copies_as_columns(self, columns: usize) -> Self {
         Self { columns, capacity: self.copies, copies: 1, ..self }
     }
 
     /// One row in place of all rows of a polynomial, where each number is in `copies` neighbouring slots.
     #[must_use]
-    pub fn of_one_lane(self, copies: usize) -> Self {
+    pub(crate) fn of_one_lane(self, copies: usize) -> Self {
         Self { rows: 1, lanes: 1, copies, ..self }
     }
 
     /// One chunk of `capacity` places for rows of `columns` numbers.
     #[must_use]
-    pub fn in_one_chunk(self, columns: usize, capacity: usize) -> Self {
+    pub(crate) fn in_one_chunk(self, columns: usize, capacity: usize) -> Self {
         Self { columns, capacity, chunks: 1, ..self }
     }
 
     /// The polynomials of degree `degree` that those of this layout are split into, `components` of each.
     #[must_use]
-    pub fn in_components(self, degree: usize, components: usize) -> Self {
+    pub(crate) fn in_components(self, degree: usize, components: usize) -> Self {
         Self { degree, components, ..self }
     }
 }
