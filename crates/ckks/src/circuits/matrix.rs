@@ -163,6 +163,11 @@ impl Weights {
         &self.matrix
     }
 
+    /// For each row the sum of the squares of its integers.
+    pub(super) fn squares(&self) -> Vec<f64> {
+        (0..self.rows()).map(|row| self.matrix.sum_of_squares(row)).collect()
+    }
+
     /// Largest sum of magnitudes along a row.
     #[must_use]
     pub fn row_sum(&self) -> f64 {

@@ -132,7 +132,7 @@ impl SamplesPlan {
         }
         let bodies = receiver.bodies(messages, &prepared.counters)?;
         let (target, degree) = (self.half_bootstrap().params(), self.samples().degree());
-        let (layout, members) = self.placed(bodies.len())?;
+        let (layout, members) = self.ends.placed(bodies.len())?;
         packed.params().check_same(target, OPERATION)?;
         let same = packed.layout() == &layout && prepared.pairs == self.pairs();
         if !same || receiver.params().shape() != self.samples().shape() {

@@ -11,10 +11,13 @@
 //!
 //! Source: [pcmm-mambo, sec. 4.3, App. B, sec. 5].
 
+mod operands;
+mod options;
 mod plan;
 mod product;
 
-pub use plan::{Arrangement, PreparedOptions, PreparedPlan};
+pub use options::{Arrangement, PreparedOptions};
+pub use plan::PreparedPlan;
 pub use product::PreparedMatrix;
 
 use crate::arrays::{BodyAxis, Ciphertext, SecretName};

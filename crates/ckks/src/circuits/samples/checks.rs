@@ -18,7 +18,7 @@ impl SamplesPlan {
     /// # Errors
     /// [`CkksError::MissingKeys`], with all missing keys; the errors of [`SamplesPlan::check_secret`].
     pub fn check_keys(&self, keys: &EvaluationKeys, secrets: &[SecretName]) -> Result<(), CkksError> {
-        let target = self.half.params();
+        let target = self.ends.half.params();
         keys.check_needs(target, OPERATION, &self.own_needs_of(secrets)?, target.slot_count())
     }
 
@@ -28,15 +28,15 @@ impl SamplesPlan {
     /// [`CkksError::OutOfRange`] for secrets other than the plan's own, the main one and devices';
     /// [`CkksError::Insecure`] if the dimension is not secure for samples under the secret.
     pub fn check_secret(&self, secret: SecretName) -> Result<(), CkksError> {
-        if secret == self.secret {
+        if secret == self.ends.secret {
             return Ok(());
         }
         if !matches!(secret, SecretName::Main | SecretName::Device(_))
-            || matches!(self.secret, SecretName::Outside(_))
+            || matches!(self.ends.secret, SecretName::Outside(_))
         {
             let remedy = format!(
                 "this plan is for samples under \"{}\"; those of the owner's secret and of devices alone are packed together",
-                self.secret
+                self.ends.secret
             );
             return Err(CkksError::OutOfRange {
                 what: "the secret of the samples",
@@ -44,7 +44,7 @@ impl SamplesPlan {
                 remedy,
             });
         }
-        self.samples.check_fresh(secret, Level(0))
+        self.ends.samples.check_fresh(secret, Level(0))
     }
 
     /// Refuses a client whose samples do not match the plan and the keys of the owner `owner` for samples
@@ -83,7 +83,7 @@ impl SamplesPlan {
             .find(|&&secret| secret == sample.secret())
             .or(secrets.first())
             .copied()
-            .unwrap_or(self.secret);
+            .unwrap_or(self.ends.secret);
         self.check(&sample, secret)
     }
 
@@ -99,21 +99,21 @@ impl SamplesPlan {
         samples: &OutsideSamples<'_>,
     ) -> Result<Ciphertext, CkksError> {
         let secret = SecretName::Outside(samples.secret);
-        if self.outside_dimension != Some(samples.dimension) || secret != self.secret {
+        if self.outside_dimension != Some(samples.dimension) || secret != self.ends.secret {
             let reason = format!(
                 "the plan is for samples of dimension {} under the secret \"{}\"; these are of dimension {} under \"{secret}\"",
-                self.outside_dimension.unwrap_or_else(|| self.samples.shape().dimension()),
-                self.secret,
+                self.outside_dimension.unwrap_or_else(|| self.ends.samples.shape().dimension()),
+                self.ends.secret,
                 samples.dimension
             );
             return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
-        self.half.params().outside_samples(key_id, samples)
+        self.ends.half.params().outside_samples(key_id, samples)
     }
 
     /// Refuses samples that do not match the plan, or are under a secret other than `secret`.
     pub(super) fn check(&self, x: &Ciphertext, secret: SecretName) -> Result<(), CkksError> {
-        let (own, planned) = (x.params().shape(), self.samples.shape());
+        let (own, planned) = (x.params().shape(), self.ends.samples.shape());
         if own != planned || x.secret() != secret {
             let reason = format!(
                 "the plan is for samples of shape {planned} under the secret \"{secret}\", not {own} under \"{}\": make one for those",
@@ -121,8 +121,8 @@ impl SamplesPlan {
             );
             return Err(CkksError::Unsuitable { operation: OPERATION, reason });
         }
-        x.params().check_same(&self.samples, "the plan of a bootstrap of samples")?;
-        if !x.layout().same_places(&self.layout_of(x.shape())?) {
+        x.params().check_same(&self.ends.samples, "the plan of a bootstrap of samples")?;
+        if !x.layout().same_places(&self.ends.layout_of(x.shape())?) {
             let reason = format!(
                 "samples of degree {} hold real numbers as a client of the plan places them; these are {}",
                 planned.degree,

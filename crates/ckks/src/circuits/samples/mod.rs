@@ -13,10 +13,12 @@
 //! Source: [hermes, sec. 3, 4.5, Fig. 4]; differs: the paper packs in rings of degree 2^12, while this plan
 //! compares the prices of every secure ring, and of packing directly in the ring of the bootstrap.
 //!
-//! `options` has the options and the parameters of samples, `plan` the choice and its prediction, `places`
-//! the places of numbers, `checks` the checks of clients and samples, and `run` the computation.
+//! `options` has the options and the parameters of samples, `ends` the choice of the packing between samples
+//! and half bootstrap, `plan` its prediction, `places` the places of numbers, `checks` the checks of clients
+//! and samples, and `run` the computation.
 
 mod checks;
+mod ends;
 mod options;
 mod places;
 mod plan;

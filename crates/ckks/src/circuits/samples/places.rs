@@ -3,12 +3,12 @@
 
 use clathrate_arith::kernels::scalar::bit_reverse;
 
-use super::plan::SamplesPlan;
+use super::ends::Ends;
 use crate::arrays::{Encoding, Layout, Order};
 use crate::error::CkksError;
 use crate::evaluation::Members;
 
-impl SamplesPlan {
+impl Ends {
     /// The layout of samples as an array of this shape.
     pub(super) fn layout_of(&self, shape: &[usize]) -> Result<Layout, CkksError> {
         let degree = self.samples.degree();

@@ -1,6 +1,7 @@
 //! The bootstrap of samples.
 
 use super::OPERATION;
+use super::ends::Ends;
 use super::plan::SamplesPlan;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
@@ -48,7 +49,7 @@ impl SamplesPlan {
             self.check(x, x.secret())?;
             count += x.shape().iter().product::<usize>();
         }
-        self.raise(evaluator, &self.packed(evaluator, arrays, &self.stages)?, count)
+        self.raise(evaluator, &self.ends.packed(evaluator, arrays, &self.stages)?, count)
     }
 
     /// The second part of [`SamplesPlan::run`]: moves `count` numbers, packed by
@@ -59,6 +60,26 @@ impl SamplesPlan {
     /// [`CkksError::NotEnoughMemory`]; the errors of
     /// [`BootstrapPlan::run_half`](crate::BootstrapPlan::run_half).
     pub fn raise(
+        &self,
+        evaluator: &Evaluator,
+        packed: &Ciphertext,
+        count: usize,
+    ) -> Result<Ciphertext, CkksError> {
+        self.ends.raise(evaluator, packed, count)
+    }
+
+    /// The first part of [`SamplesPlan::run`]: packs the samples into pairs of coefficients at
+    /// level 0, under the secret under which the modulus is raised.
+    pub fn pack(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        evaluator.check(x)?;
+        self.check(x, self.ends.secret)?;
+        self.ends.packed(evaluator, &[x], &self.stages)
+    }
+}
+
+impl Ends {
+    /// [`SamplesPlan::raise`], before the plan has its packing.
+    pub(super) fn raise(
         &self,
         evaluator: &Evaluator,
         packed: &Ciphertext,
@@ -103,14 +124,6 @@ impl SamplesPlan {
         Ok(first
             .with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()))
             .estimated(|_| estimate))
-    }
-
-    /// The first part of [`SamplesPlan::run`]: packs the samples into pairs of coefficients at
-    /// level 0, under the secret under which the modulus is raised.
-    pub fn pack(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        evaluator.check(x)?;
-        self.check(x, self.secret)?;
-        self.packed(evaluator, &[x], &self.stages)
     }
 
     /// The samples of all arrays, one after the other, as coefficients at level 0, under the secret under
