@@ -13,6 +13,8 @@ use crate::shape::ModuleShape;
 
 mod refusals;
 
+pub use refusals::SAME_SECRET_REMEDY;
+
 /// Errors of the CKKS layer.
 ///
 /// Operations check their operands (keys, parameters, secrets, shapes, levels, scales and bounds) before they

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use clathrate_arith::text::counted;
 use clathrate_arith::{DeviceError, OutOfMemory};
-use clathrate_ckks::error::ErrorKind;
+use clathrate_ckks::error::{ErrorKind, SAME_SECRET_REMEDY};
 use clathrate_ckks::file::FileError;
 use clathrate_ckks::keys::{Operation, Switch};
 use clathrate_ckks::{CkksError, ModuleShape, SecretName};
@@ -103,7 +103,7 @@ fn python_message(error: &CkksError) -> Option<String> {
             shape.degree, shape.rank
         ),
         CkksError::WrongSecret { reason } => reason.replace(
-            "with share_mask, split_mask, change_secret, or pack for samples of a device",
+            SAME_SECRET_REMEDY,
             "with `ct.share_mask(...)` or `ct.split_mask()`, those of a device by `ct.pack(cl.PackingPlan(params, device=...))`",
         ),
         CkksError::Encoding { operation, expected, got } => format!(

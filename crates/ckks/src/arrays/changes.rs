@@ -2,7 +2,7 @@
 //! and other readings of the same slots and coefficients. Operations of the evaluator and circuits build the
 //! layouts of their results from these, and name no field of a layout.
 
-use super::layout::{BodyAxis, Encoding, Layout, Order, Padding};
+use super::layout::{Encoding, Layout, Order, Padding};
 
 impl Layout {
     /// The same places for `rows` rows.
@@ -43,12 +43,6 @@ impl Layout {
         Self { encoding, capacity, order, paired, ..self }.of_columns(self.columns)
     }
 
-    /// The same polynomials with `bodies` of them under each mask.
-    #[must_use]
-    pub(crate) fn under_masks_of(self, bodies: usize, axis: BodyAxis) -> Self {
-        Self { bodies, axis, ..self }
-    }
-
     /// Each polynomial as a row of its own, of `columns` numbers.
     #[must_use]
     pub(crate) fn of_polynomials(self, count: usize, columns: usize) -> Self {
@@ -59,12 +53,6 @@ impl Layout {
     #[must_use]
     pub(crate) fn of_whole_polynomials(self, count: usize, capacity: usize) -> Self {
         Self { capacity, lanes: 1, copies: 1, ..self }.of_polynomials(count, capacity)
-    }
-
-    /// Rows of `chunks` full chunks of `capacity` numbers.
-    #[must_use]
-    pub(crate) fn in_whole_chunks(self, chunks: usize, capacity: usize) -> Self {
-        Self { columns: chunks * capacity, capacity, chunks, ..self }
     }
 
     /// The first column of each row, with unspecified numbers in the other places.
@@ -89,12 +77,6 @@ impl Layout {
     #[must_use]
     pub(crate) fn of_one_lane(self, copies: usize) -> Self {
         Self { rows: 1, lanes: 1, copies, ..self }
-    }
-
-    /// One chunk of `capacity` places for rows of `columns` numbers.
-    #[must_use]
-    pub(crate) fn in_one_chunk(self, columns: usize, capacity: usize) -> Self {
-        Self { columns, capacity, chunks: 1, ..self }
     }
 
     /// The polynomials of degree `degree` that those of this layout are split into, `components` of each.

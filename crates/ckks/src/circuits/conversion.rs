@@ -363,7 +363,7 @@ impl ConversionPlan {
             both.then(|| evaluator.linear_combination(&[(x, -i), (&conjugate, i)], x.scale)).transpose()?;
         let scale = 2.0 * x.scale;
         let Some(imaginary) = imaginary else { return Ok(real.at_scale(scale)) };
-        let layout = real.layout.in_whole_chunks(chunks, self.slots);
+        let layout = real.layout.with_capacity(self.slots)?.of_columns(chunks * self.slots);
         let lines = real
             .bundles
             .chunks_exact(x.layout.chunks())

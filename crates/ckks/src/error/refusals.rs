@@ -48,6 +48,10 @@ impl CkksError {
     }
 }
 
+/// How operands come under one secret. Fronts replace it by the words of their language.
+pub const SAME_SECRET_REMEDY: &str =
+    "with share_mask, split_mask, change_secret, or pack for samples of a device";
+
 /// Secrets.
 impl CkksError {
     /// An object under another secret.
@@ -61,7 +65,7 @@ impl CkksError {
     /// Operands under different secrets of one owner.
     pub(crate) fn different_secrets(operation: &str, left: impl Display, right: impl Display) -> Self {
         let reason = format!(
-            "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one with share_mask, split_mask, change_secret, or pack for samples of a device"
+            "{operation}: the operands are under the secrets \"{left}\" and \"{right}\": bring both to one {SAME_SECRET_REMEDY}"
         );
         Self::WrongSecret { reason }
     }

@@ -146,7 +146,7 @@ impl Evaluator {
             let part = self.at_level(part, level)?;
             let columns = part.layout.columns();
             // The part repeats in a row of more slots.
-            let layout = part.layout.in_one_chunk(total, capacity).with_padding(Padding::Dirty);
+            let layout = part.layout.with_capacity(capacity)?.of_columns(total).with_padding(Padding::Dirty);
             let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
             let alone =
                 self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;

@@ -237,7 +237,7 @@ impl Operands {
         let mut cost = Cost::default();
         for operation in self.rounds() {
             let Operation::Switch(Switch::FormatSwitch { to, .. }) = operation else { continue };
-            let bundles = self.layout.under_masks_of(to, self.layout.body_axis()).bundles();
+            let bundles = self.layout.with_bodies(to, Some(self.layout.body_axis()))?.bundles();
             cost += self.params.operation_cost_by(operation, self.level, self.level)?.times(bundles as f64);
         }
         Ok(cost)
