@@ -451,29 +451,16 @@ impl Layout {
     }
 
     /// The layout of a vector at the places of a matrix of one column, or the reverse: the rows of a column
-    /// that share a polynomial are the numbers of a chunk of the vector. `None` for other shapes and layouts.
+    /// that share a polynomial are the numbers of a chunk of the vector. `None` for other shapes, and for
+    /// coefficients, orders and masks that a column does not have.
     pub(crate) fn transposed(self, shape: &[usize]) -> Option<Self> {
-        let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
-        let transposed = match *shape {
-            [count] if self.lanes > 1 && (self.rows, self.columns, self.capacity) == (count, 1, 1) => Self {
-                rows: 1,
-                columns: count,
-                capacity: self.lanes,
-                chunks: count.div_ceil(self.lanes),
-                lanes: 1,
-                ..self
-            },
-            [count, 1]
-                if count > 1
-                    && self.lanes == 1
-                    && self.capacity > 1
-                    && (self.rows, self.columns) == (1, count) =>
-            {
-                Self { rows: count, columns: 1, capacity: 1, chunks: 1, lanes: self.capacity, ..self }
-            }
-            _ => return None,
+        let turns = match *shape {
+            [count] => count > 1 && (self.rows, self.columns) == (count, 1),
+            [count, 1] => count > 1 && (self.rows, self.columns) == (1, count),
+            _ => false,
         };
-        alike.then(|| transposed.with_padding(self.padding))
+        let alike = self.encoding == Encoding::Slots && self.order == Order::Natural && self.bodies == 1;
+        (turns && alike).then(|| self.digits().transposed().to_layout(self.complex, self.padding)).flatten()
     }
 
     /// `W`: the degree of the polynomial that a chunk was encoded in.
@@ -681,10 +668,11 @@ impl Layout {
         key(self) == key(other)
     }
 
-    /// Whether every entry of the two arrays is at the same place.
+    /// Whether every entry of the two arrays is at the same place, whatever fields say so.
     #[must_use]
     pub fn same_places(&self, other: &Self) -> bool {
-        self.same_polynomials(other) && (self.bodies, self.axis) == (other.bodies, other.axis)
+        let alike = |own: &Self| Self { padding: Padding::Zero, ..*own };
+        alike(self) == alike(other) || self.digits().canonical() == other.digits().canonical()
     }
 }
 

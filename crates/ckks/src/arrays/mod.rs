@@ -4,6 +4,7 @@
 mod changes;
 pub mod ciphertext;
 pub mod comparison;
+pub mod digits;
 pub mod estimate;
 pub mod layout;
 pub mod memory;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use clathrate_ckks::arrays::digits::Digits;
 use clathrate_ckks::arrays::{Entry, Part, Place};
 use clathrate_ckks::{BodyAxis, CkksError, Encoding, Layout, Order, Padding};
 use serde_json::json;
@@ -365,4 +366,117 @@ fn numbers_that_a_move_brings_side_by_side_have_no_padding_left() {
         assert_eq!(low.padding(), padding, "{gap}");
         low.check(&[16], 64 / gap).expect("a layout that fits");
     }
+}
+
+/// Asserts that `digits` has the places of `layout`: of every entry, and of every place of every bundle.
+fn assert_same_places(layout: &Layout, digits: &Digits) {
+    assert_eq!(digits.bundles(), layout.bundles(), "{layout:?}: {digits:?}");
+    for (Entry { row, column, part }, place) in places(layout) {
+        assert_eq!(digits.place(&[row, column], part), Some(place), "{layout:?}: {digits:?}");
+    }
+    for outside in [[layout.rows(), 0], [0, layout.columns()]] {
+        assert_eq!(digits.place(&outside, Part::Real), None, "{layout:?}: {digits:?}");
+    }
+    let indices = if layout.encoding() == Encoding::Slots { layout.period() } else { layout.degree() };
+    for bundle in 0..=layout.bundles() {
+        for body in 0..=layout.bodies() {
+            for index in 0..indices {
+                let place = Place { bundle, body, index };
+                let entry = layout.entry(place).map(|own| (vec![own.row, own.column], own.part));
+                assert_eq!(digits.entry(place), entry, "{layout:?}: {place:?} of {digits:?}");
+            }
+        }
+    }
+}
+
+/// Asserts that digits, their canonical form and the layout that is made of it have the places of `layout`.
+fn assert_digits(layout: &Layout) {
+    let digits = layout.digits();
+    assert_same_places(layout, &digits);
+    let canonical = digits.canonical();
+    assert_same_places(layout, &canonical);
+    assert_eq!(canonical.canonical(), canonical, "{layout:?}");
+    let back = canonical
+        .to_layout(layout.is_complex(), layout.padding())
+        .unwrap_or_else(|| panic!("{layout:?}: no layout of {canonical:?}"));
+    assert!(back.same_places(layout), "{layout:?} became {back:?}");
+    assert_same_places(layout, &back.digits());
+    // Each row and column stays where it is in a transpose.
+    let transposed = digits.transposed();
+    for (Entry { row, column, part }, place) in places(layout) {
+        assert_eq!(transposed.place(&[column, row], part), Some(place), "{layout:?}");
+    }
+}
+
+#[test]
+fn digits_have_the_places_of_their_layout() {
+    for shape in SHAPES {
+        for degree in [1usize, 2, 4, 16] {
+            arrangements(shape, degree).iter().for_each(assert_digits);
+        }
+    }
+}
+
+/// A layout with fields drawn at random, if they fit together.
+fn random_layout(words: &mut impl FnMut() -> u64) -> Option<(Layout, [usize; 2])> {
+    let mut below = |bound: u64| (words() % bound) as usize;
+    let shape = [1 + below(7), 1 + below(40)];
+    let degree = 1 << below(6);
+    let encoding = if below(2) == 0 { Encoding::Slots } else { Encoding::Coefficients };
+    let layout = Layout::new(&shape, encoding, degree).ok()?;
+    let capacity = 1usize << below(6);
+    let bodies = 1 + below(5);
+    let fields = json!({
+        "complex": below(3) == 0,
+        "paired": below(4) == 0,
+        "capacity": capacity,
+        "chunks": shape[1].div_ceil(capacity),
+        "components": if below(2) == 0 { 1 } else { 1 << below(5) },
+        "lanes": if below(2) == 0 { 1 } else { 1 << below(4) },
+        "copies": if below(2) == 0 { 1 } else { 1 << below(4) },
+        "bodies": bodies,
+        "axis": if bodies > 1 && below(2) == 0 { "rows" } else { "chunks" },
+        "order": if below(3) == 0 { "bit-reversed" } else { "natural" },
+    });
+    let layout = altered(&layout, &fields);
+    let layout = layout.with_padding(if below(2) == 0 { Padding::Zero } else { Padding::Dirty });
+    layout.check(&shape, degree).ok().map(|()| (layout, shape))
+}
+
+/// Checks `count` random layouts.
+fn check_random_layouts(count: usize, seed: u64) {
+    // A xorshift generator.
+    let mut state = seed;
+    let mut words = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state >> 8
+    };
+    let (mut found, mut seen) = (0, [0; 4]);
+    // About one of thirty fits.
+    for _ in 0..200 * count {
+        let Some((layout, shape)) = random_layout(&mut words) else { continue };
+        assert_bijection(&layout, &shape);
+        assert_digits(&layout);
+        let own = [layout.components() > 1, layout.lanes() > 1, layout.copies() > 1, layout.is_paired()];
+        seen = std::array::from_fn(|field| seen[field] + usize::from(own[field]));
+        found += 1;
+        if found == count {
+            break;
+        }
+    }
+    assert_eq!(found, count);
+    assert!(seen.iter().all(|&seen| seen > found / 100), "{seen:?}");
+}
+
+#[test]
+fn digits_of_random_layouts_have_their_places() {
+    check_random_layouts(400, 20);
+}
+
+#[test]
+#[ignore = "many layouts: make test-full"]
+fn digits_of_many_random_layouts_have_their_places() {
+    check_random_layouts(20_000, 21);
 }
