@@ -20,11 +20,11 @@ const JOIN: &str = "arrays side by side";
 
 impl Evaluator {
     /// The columns `columns`, which must exist, of an array in slots: a product with a mask that is not
-    /// rescaled. If rows have several polynomials, a range of complete polynomials is only copied.
+    /// rescaled. If rows have several polynomials, a range that starts with one is only copied.
     ///
     /// # Errors
-    /// [`CkksError::Unsuitable`] for slots in bit-reversed order, for a range over several polynomials of a
-    /// row that starts or ends inside one, and if rows of several polynomials share masks; missing keys.
+    /// [`CkksError::Unsuitable`] for slots in bit-reversed order, and if rows of several polynomials share
+    /// masks; missing keys.
     pub(super) fn select_slots(
         &self,
         x: &Ciphertext,
@@ -37,26 +37,17 @@ impl Evaluator {
             && (columns.end.is_multiple_of(capacity) || columns.end == x.layout.columns());
         if chunks > 1 {
             check_chunks(x)?;
-            if first < last && !whole {
-                let reason = format!(
-                    "columns {} to {} lie in {} polynomials of each row, which hold {capacity} columns each: start and end at a multiple of {capacity}, or stay within one polynomial",
-                    columns.start,
-                    columns.end - 1,
-                    last - first + 1
-                );
-                return Err(CkksError::Unsuitable { operation: SELECTION, reason });
-            }
-            let kept = first * capacity..x.layout.columns().min((last + 1) * capacity);
-            let layout = x.layout.of_columns(kept.len()).with_padding(x.padding());
-            let lines = x.bundles.chunks_exact(chunks);
-            let bundles = lines.flat_map(|line| line[first..=last].iter().cloned()).collect();
-            let part =
-                x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
-            let part = part.estimated(|own| own.selected_columns(&kept));
-            return if whole {
-                Ok(part)
+            let part = selected_chunks(x, first..last + 1);
+            let shift = columns.start % capacity;
+            return if first == last && !whole {
+                self.select_slots(&part, &(shift..shift + columns.len()))
+            } else if shift > 0 {
+                self.select_across(&part, shift..shift + columns.len())
             } else {
-                self.select_slots(&part, &(columns.start - kept.start..columns.end - kept.start))
+                // What follows the last number stays behind it.
+                let padding = if whole { x.padding() } else { Padding::Dirty };
+                let layout = part.layout.of_columns(columns.len()).with_padding(padding);
+                Ok(part.rearranged(with_columns(x, columns.len()), layout))
             };
         }
         let alone = self.multiply_mask(x, |index| columns.contains(&(index % x.layout.columns())), 1.0)?;
@@ -75,6 +66,48 @@ impl Evaluator {
             kept.with_cleared(&x.estimate, capacity / layout.capacity(), rounding).copied(x.layout.period());
         let moved = moved.rearranged(with_columns(x, columns.len()), layout.with_padding(Padding::Zero));
         Ok(moved.estimated(|own| kept.with_noise_of(own, x.layout.period())))
+    }
+
+    /// The columns `columns`, which begin inside the first polynomial of a row and end in a later one. The
+    /// upper numbers of each polynomial and the lower ones of the next come together, by two masks, and one
+    /// rotation brings them to their places.
+    fn select_across(&self, x: &Ciphertext, columns: Range<usize>) -> Result<Ciphertext, CkksError> {
+        let (capacity, shift) = (x.layout.capacity(), columns.start);
+        let after = x.layout.of_columns(columns.len()).with_padding(Padding::Zero);
+        // The last polynomial of the result may have numbers of one polynomial alone.
+        let (count, pairs) = (after.chunks(), after.chunks().min(x.layout.chunks() - 1));
+        let low = selected_chunks(x, 1..pairs + 1);
+        let high = selected_chunks(x, 0..count);
+        let is_in = |part: &Ciphertext, index: usize, before: usize| {
+            columns.contains(&(index % part.layout.columns() + before))
+        };
+        let high = self.multiply_mask(
+            &high,
+            |index| index % high.layout.columns() % capacity >= shift && is_in(&high, index, 0),
+            1.0,
+        )?;
+        let low = self.multiply_mask(
+            &low,
+            |index| index % low.layout.columns() % capacity < shift && is_in(&low, index, capacity),
+            1.0,
+        )?;
+        let rounding = x.column_mask_rounding(1.0, high.scale);
+        let kept = [&high, &low].map(|part| part.estimate.clone().with_cleared(&x.estimate, 1, rounding));
+        let filled = |part: &Ciphertext, chunks: usize| {
+            let all = chunks * capacity;
+            let layout = part.layout.of_columns(all).with_padding(Padding::Zero);
+            part.clone().rearranged(with_columns(x, all), layout)
+        };
+        let high = filled(&high, count);
+        let both = self.add(&selected_chunks(&high, 0..pairs), &filled(&low, pairs))?;
+        let lines = both.bundles.chunks_exact(pairs).zip(high.bundles.chunks_exact(count));
+        let bundles = lines.flat_map(|(both, high)| both.iter().chain(&high[pairs..]).cloned()).collect();
+        let all =
+            both.with_all((&x.params, high.shape.clone()), high.layout, bundles, (both.level, both.scale));
+        let moved = self.rotated(&all.estimated(Estimate::without_numbers), shift as i64)?;
+        let kept = Estimate::side_by_side(&kept, Along::Columns, &after);
+        let moved = moved.rearranged(with_columns(x, columns.len()), after);
+        Ok(moved.estimated(|own| kept.with_noise_of(own, after.period())))
     }
 
     /// The polynomials of `x`, rotated left by `steps` numbers of a row.
@@ -170,6 +203,20 @@ impl Evaluator {
             .rearranged(shape, layout)
             .estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
     }
+}
+
+/// The numbers of some polynomials of each row.
+fn selected_chunks(x: &Ciphertext, chunks: Range<usize>) -> Ciphertext {
+    let (capacity, columns) = (x.layout.capacity(), x.layout.columns());
+    let kept = chunks.start * capacity..columns.min(chunks.end * capacity);
+    if kept == (0..columns) {
+        return x.clone();
+    }
+    let layout = x.layout.of_columns(kept.len()).with_padding(x.padding());
+    let lines = x.bundles.chunks_exact(x.layout.chunks());
+    let bundles = lines.flat_map(|line| line[chunks.clone()].iter().cloned()).collect();
+    let part = x.with_all((&x.params, with_columns(x, kept.len())), layout, bundles, (x.level, x.scale));
+    part.estimated(|own| own.selected_columns(&kept))
 }
 
 /// The shape of `x` with another last axis; a single number becomes a vector.

@@ -228,6 +228,37 @@ fn a_vector_is_a_column_whose_rows_share_polynomials() {
 }
 
 #[test]
+fn ranges_of_columns_cross_polynomials() {
+    let params = set();
+    let sk = secret(&params, 1);
+    for (shape, capacity) in [(&[29][..], 8), (&[33], 16), (&[2, 21], 4), (&[3, 40], 32), (&[9], 1)] {
+        let columns = shape[shape.len() - 1];
+        let data = noise(shape.iter().product(), 5);
+        let capacity = Some(capacity);
+        let x = sk
+            .encrypt_array(&data, shape, EncryptOptions { capacity, ..in_slots() })
+            .expect("encrypt")
+            .with_bound(Some(1.0))
+            .expect("a bound");
+        for start in 0..columns {
+            for end in (start + 1..=columns).filter(|end| (start + end) % 3 == 0 || columns < 12) {
+                let picked = run(&sk, &x, |ev, x| {
+                    let picked = ev.select_columns(x, start..end)?;
+                    if picked.awaits_rescale() { ev.rescale(&picked) } else { Ok(picked) }
+                });
+                let expected: Vec<f64> =
+                    data.chunks(columns).flat_map(|row| row[start..end].to_vec()).collect();
+                let got = decrypt(&sk, &picked);
+                assert_close(&got, &expected, TOLERANCE);
+                let bound = picked.error_bound().expect("a bound");
+                let worst = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(worst <= bound, "{start}..{end} of {shape:?}: {worst} of {bound}");
+            }
+        }
+    }
+}
+
+#[test]
 fn rows_are_picked_and_joined() {
     each(|sk, x, data, [rows, columns]| {
         let lanes = x.layout().lanes();
