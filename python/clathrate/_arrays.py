@@ -82,7 +82,7 @@ def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     Parameters
     ----------
     parts : sequence of Ciphertext
-        Vectors, or matrices with as many rows, in slots. A row of the result fits the slots of one polynomial.
+        Vectors, or matrices with as many rows, in slots, of any length.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     TypeError
         As `vstack`.
     ShapeError
-        Where the numbers of rows differ, rows get too long, arrays are in coefficients, or rows share a mask or a polynomial.
+        Where the numbers of rows differ, arrays are in coefficients, or rows share a mask or a polynomial.
     MissingKeyError
         Without the rotations that `trace` finds.
     LevelError

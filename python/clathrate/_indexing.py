@@ -25,6 +25,8 @@ def item(x: native.Ciphertext, index: Any) -> native.Ciphertext:
         lengths = iter(picked.shape)
         return picked.reshape(*(1 if new else next(lengths, 1) for new in _new_axes(parts, len(shape))))
     indices = _of_each_axis(parts, len(shape))
+    if indices and x.encoding == "slots" and _scatters(indices[-1]):
+        return _gathered(x, tuple(indices))
     if len(indices) == 2:
         rows, columns = indices
         column = _place_in_slots(x, columns, shape[1], "column {} is out of bounds for {} columns, counted from 0")
@@ -50,6 +52,19 @@ def _picked(x: native.Ciphertext, rows: Any, columns: Any, numbers: tuple[str, s
     picked_columns = _range(x, columns, width, numbers)
     picked_rows, single = _rows(rows, count)
     return x if picked_rows is None and picked_columns is None else x.pick(picked_rows, single, picked_columns)
+
+
+def _scatters(index: Any) -> bool:
+    """Whether an index of the numbers of a row picks others than one, or those of a range."""
+    return not _takes_all(index) and _place(index) is None and not (isinstance(index, slice) and index.step in (None, 1))
+
+
+def _gathered(x: native.Ciphertext, index: tuple[Any, ...]) -> native.Ciphertext:
+    """Any numbers of an array in slots, in any order."""
+    picked = np.arange(np.prod(x.shape, dtype=int)).reshape(x.shape)[index]
+    if picked.size == 0:
+        raise TypeError("an index picks no number: encrypted arrays have at least one")
+    return x.gathered(list(picked.shape), picked.ravel().tolist())
 
 
 def _place(index: Any) -> int | None:
@@ -109,8 +124,6 @@ def _refusal(index: Any, count: int, encoding: str, numbers: tuple[str, str]) ->
         by_range = example.format("-1:" if place == -1 else f"{place}:{place + 1}")
         return TypeError(f"{name} are picked as a range: `{by_range}` instead of `{example.format(place)}`")
     others = {
-        (_COLUMNS, "slots"): f"multiply with a selection, `x @ np.eye({count})[:, columns]`, by rotations and a level",
-        (_ENTRIES, "slots"): f"multiply with a selection, `np.eye({count})[index] @ x`, by rotations and a level",
         (_COLUMNS, "coefficients"): "encrypt the transposed matrix, whose `.T[:, columns]` picks any, or take `x.T.to_rows()[columns]`, "
         "which switches keys and has them as rows",
         (_ENTRIES, "coefficients"): "take each as a range, `[x[i:i + 1] for i in index]`, and the list as a column, `cl.stack(...)`, or "

@@ -12,8 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import concatenate
 from ._ciphertext import Ciphertext
 from ._transposed import TransposedCiphertext
+
+# Vectors of more numbers are moved and filtered by slices, because a matrix of as many rows and columns takes gigabytes.
+_LONG = 4096
 
 
 def place(name: str, x: Any, axis: Any, default: int | None = None) -> int:
@@ -63,7 +67,44 @@ def flipud(m: Any) -> Any:
 
 
 def roll(a: Any, shift: int, axis: int | None = None) -> Any:
-    return along("roll", lambda eye: np.roll(eye, shift, axis=0), a, axis)
+    where = place("roll", a, axis)
+    steps, length = operator.index(shift) % a.shape[where], a.shape[where]
+    if length <= _LONG or steps == 0:
+        return along("roll", lambda eye: np.roll(eye, shift, axis=0), a, where)
+    return _joined([_range(a, where, length - steps, length), _range(a, where, 0, length - steps)], where)
+
+
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    if isinstance(array, TransposedCiphertext) or mode != "constant" or np.any(np.asarray(constant_values) != 0):
+        raise TypeError('np.pad of ciphertexts puts zeros around the numbers of each row, with mode="constant"')
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist() if array.ndim else []
+    if not widths or any(operator.index(width) < 0 for axis in widths for width in axis):
+        raise TypeError(f"np.pad of a ciphertext of shape {array.shape}: give the zeros before and behind the numbers of each axis")
+    if any(widths[0]) and array.ndim == 2:
+        raise TypeError("np.pad of ciphertexts pads rows, not columns: for zeros above and below write `cl.vstack([x[:1] * 0, x])`")
+    return Ciphertext._of(array._native.pad_columns(*widths[-1]))
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    return _joined([arr, values], place("append", arr, axis))
+
+
+def tile(A: Any, reps: int) -> Any:
+    place("tile", A, None)
+    return _joined([A] * operator.index(reps), 0)
+
+
+def outer(a: Any, b: Any) -> Any:
+    column, row = (x.reshape(-1) if isinstance(x, Ciphertext) else np.ravel(x) for x in (a, b))
+    return column.reshape(-1, 1) * row.reshape(1, -1)
+
+
+def _joined(parts: Sequence[Any], where: int) -> Any:
+    return concatenate(parts, axis=where)
+
+
+def _range(x: Any, where: int, start: int, end: int) -> Any:
+    return x[:, start:end] if where == 1 else x[start:end]
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
@@ -90,11 +131,25 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if not isinstance(a, Ciphertext | TransposedCiphertext):
         a, v = v, a
+    if place("convolve", a, None) == 0 and len(a) > _LONG and not isinstance(v, Ciphertext | TransposedCiphertext):
+        return _of_slices(a, np.asarray(v)[::-1], mode)
     return along("convolve", _filtered(np.convolve, "convolve", v, mode), a, None)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    if place("correlate", a, None) == 0 and len(a) > _LONG and not isinstance(v, Ciphertext | TransposedCiphertext):
+        return _of_slices(a, np.conj(v), mode)
     return along("correlate", _filtered(np.correlate, "correlate", v, mode), a, None)
+
+
+def _of_slices(x: Any, weights: Any, mode: str) -> Any:
+    """The weighted sums of neighbouring numbers of a long vector, as `numpy.correlate`: one slice for each weight."""
+    if weights.ndim != 1 or not 0 < len(weights) <= len(x):
+        raise TypeError(f"weights of shape {weights.shape} for a vector of {len(x)} numbers: give at least one, and at most {len(x)}")
+    before, behind = {"valid": (0, 0), "same": (len(weights) // 2, (len(weights) - 1) // 2), "full": (len(weights) - 1,) * 2}[mode]
+    padded = pad(x, (before, behind)) if before + behind else x
+    count = len(padded) - len(weights) + 1
+    return sum(padded[start : start + count] * weight for start, weight in enumerate(weights))
 
 
 def _filtered(function: Callable[..., Any], name: str, weights: Any, mode: str) -> Callable[[Any], Any]:
@@ -181,6 +236,7 @@ def atleast_2d(a: Any) -> Any:
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     getattr(np, function.__name__): function
     for function in (
+        append,
         array_split,
         atleast_1d,
         atleast_2d,
@@ -197,12 +253,15 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         flipud,
         gradient,
         hsplit,
+        outer,
+        pad,
         ravel,
         repeat,
         roll,
         split,
         squeeze,
         take,
+        tile,
         trapezoid,
         vsplit,
     )

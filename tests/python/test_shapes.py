@@ -87,7 +87,6 @@ def test_arrays_side_by_side(owner: Party) -> None:
     check(owner, lambda x, y: joined([x, y], axis=-1), numbers(3), 1j * numbers(2, seed=2))
     assert owner.key.decrypt(cl.hstack([owner.encrypt([1.0])])).round(4) == [1.0]
     for shapes, match in (
-        ((300, 300), "600 numbers do not fit the 512 slots"),
         (((2, 3), (3, 3)), "as many rows"),
         (((3,), (1, 3)), "as many rows"),
     ):
@@ -105,6 +104,7 @@ def test_entries_in_slots(owner: Party, index) -> None:
     check(owner, lambda x: x[index], numbers(700))
 
 
+WEIGHTS = np.random.default_rng(3).normal(size=(7, 1300)) / 30
 ACROSS = {
     "a slice": lambda x: x[400:900],
     "a slice from a polynomial's start": lambda x: x[512:1100] * 2.0,
@@ -117,6 +117,37 @@ ACROSS = {
     "a slice of a sum": lambda x: (x + x[::1] * x)[200:800],
     "a moving average": lambda x: sum(x[i : 1300 - 7 + i] for i in range(8)) / 8,
     "the same slice twice": lambda x: x[1:513] - x[513:1025],
+    "end to end": lambda x: np.concatenate([x, x[:300], x]),
+    "rolled": lambda x: np.roll(x, 3),
+    "rolled to the left": lambda x: np.roll(x, -700),
+    "flipped": lambda x: np.flip(x),
+    "padded": lambda x: np.pad(x, (5, 300)),
+    "padded by polynomials": lambda x: np.pad(x[:3], (600, 600)),
+    "appended": lambda x: np.append(x, x[:3]),
+    "tiled": lambda x: np.tile(x[:400], 3),
+    "filtered": lambda x: np.convolve(x, [0.5, 0.25, 0.25], mode="valid"),
+    "filtered to the same length": lambda x: np.convolve(x, [0.5, 0.25, 0.25, 1.0], mode="same"),
+    "times a matrix": lambda x: WEIGHTS @ x,
+    "times a tall matrix": lambda x: WEIGHTS.T @ (WEIGHTS @ x) / 100,
+    "a row times a matrix": lambda x: x[:300] @ WEIGHTS[:, :300].T,
+    "times zeros": lambda x: np.zeros((300, 1300)) @ x,
+    "times complex numbers": lambda x: (1j * WEIGHTS) @ x,
+    "times its transpose": lambda x: WEIGHTS[:, :256].T @ x[:7],
+    "in blocks of zeros": lambda x: np.kron(np.eye(2), WEIGHTS[:, :650]) @ x,
+    "in rows of zeros": lambda x: np.concatenate([WEIGHTS, np.zeros((300, 1300)), WEIGHTS]) @ x,
+    "every other number": lambda x: x[::7],
+    "backwards": lambda x: x[600::-3],
+    "numbers in any order": lambda x: x[[3, 1299, 3, 500]] * x[[1, 2, 3, 4]],
+    "numbers by a mask": lambda x: x[np.arange(1300) % 100 == 7],
+    "a matrix": lambda x: x.reshape(13, 100).sum(axis=0),
+    "a matrix of long rows": lambda x: x.reshape(2, 650)[1],
+    "rows of a matrix": lambda x: x.reshape(50, 26)[3:7] * x[:26],
+    "an outer product": lambda x: x[:12].reshape(-1, 1) * x[5:10],
+    "np.outer": lambda x: np.outer(x[:12], x[5:10]) + np.outer(x[:12], np.arange(5)) + np.outer(np.arange(12), x[:5]),
+    "a column and a row": lambda x: x[:30].reshape(-1, 1) + x[600:620].reshape(1, -1),
+    "columns in any order": lambda x: x[:600].reshape(3, 200)[:, [7, 3, 199]],
+    "every other column": lambda x: x[:60].reshape(6, 10)[:, ::3] * x[:60].reshape(6, 10)[:, 1:5],
+    "a matrix and back": lambda x: x.reshape(26, 50).reshape(1300) - x,
 }
 
 
@@ -131,6 +162,22 @@ def test_slices_cross_polynomials(name) -> None:
     assert error <= min(result.error_bound, TOLERANCE)
     assert result.error_bound <= 1.001 * found.error_bound
     assert (result.shape, result.level) == (found.shape, found.level)
+
+
+@pytest.mark.parametrize("shift", [3, -3, 0, 600])
+def test_long_vectors_are_rolled_and_filtered_by_slices(monkeypatch, shift) -> None:
+    monkeypatch.setattr("clathrate._linear._LONG", 100)
+    params, x, weights = cl.Params.preset("insecure_deep"), numbers(700), np.array([0.5, 0.25, 0.25, 1.0])
+    key = cl.SecretKey.generate(params)
+    functions = [lambda x: np.roll(x, shift)]
+    for mode in ("valid", "same", "full"):
+        functions.append(lambda x, mode=mode: np.convolve(x, weights[: 4 - shift % 2], mode=mode))
+        functions.append(lambda x, mode=mode: np.correlate(x, weights[: 4 - shift % 2], mode=mode))
+    for f in functions:
+        keys = key.keys_for(f, x.shape, bound=1.0)
+        result = f(key.encrypt(x, bound=1.0).with_keys(keys))
+        assert result.shape == f(x).shape
+        assert np.abs(key.decrypt(result) - f(x)).max() <= min(result.error_bound, TOLERANCE)
 
 
 def test_columns_in_slots(owner: Party) -> None:

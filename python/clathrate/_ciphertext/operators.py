@@ -98,10 +98,10 @@ class Operators:
         return wrap(self._native.T)
 
     def reshape(self, *shape: Any) -> Ciphertext:
-        """The same numbers in another shape, as `numpy.reshape`, where every row stays a row.
+        """The same numbers in another shape, as `numpy.reshape`.
 
-        A vector is a matrix of one row, in slots of one column, too, and a single number a vector of length 1. Other shapes would move
-        numbers between rows.
+        Where every row stays a row, no number moves: a vector is a matrix of one row, in slots of one column, too, and a single number a
+        vector of length 1. Other shapes take a level and rotations, in slots.
 
         Parameters
         ----------
@@ -111,12 +111,16 @@ class Operators:
         Returns
         -------
         Ciphertext
-            The same ciphertext in that shape.
+            The array in that shape.
 
         Raises
         ------
         ShapeError
-            For shapes with other rows.
+            For another number of entries, and in coefficients for shapes with other rows.
+        DataError
+            Where numbers move by more than 2048 distances.
+        MissingKeyError
+            Without the rotations that `trace` finds.
 
         Examples
         --------

@@ -156,24 +156,46 @@ impl LinearTransform {
         let values = values.into();
         check_entries((rows, columns), values.len(), LINEAR)?;
         let slots = rows.max(columns).next_power_of_two();
+        Self::block(values, columns, ((0, 0), (rows, columns)), slots)
+    }
+
+    /// The map of `slots` slots by a block of a matrix with `width` columns: `size` rows and columns from
+    /// `place` on.
+    ///
+    /// # Errors
+    /// [`CkksError::NotFinite`]; [`CkksError::OutOfRange`] where the diagonals take too much memory.
+    pub(crate) fn block(
+        values: ValuesRef<'_>,
+        width: usize,
+        (place, (rows, columns)): ((usize, usize), (usize, usize)),
+        slots: usize,
+    ) -> Result<Self, CkksError> {
+        let entries = || (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i)));
+        let index = |(j, i): (usize, usize)| (place.0 + j) * width + place.1 + i;
+        let shift = |(j, i): (usize, usize)| (i + slots - j) % slots;
         let mut used = vec![false; slots];
-        for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
-            used[(i + slots - j) % slots] |= values.get(j * columns + i) != ZERO;
+        for entry in entries() {
+            used[shift(entry)] |= values.get(index(entry)) != ZERO;
         }
         check_size(used.into_iter().filter(|&used| used).count(), slots)?;
         let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        for (j, i) in (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i))) {
-            let index = j * columns + i;
-            let value = values.get(index);
+        for entry in entries() {
+            let value = values.get(index(entry));
             if !value.is_finite() {
-                return Err(CkksError::NotFinite { index, value: value.norm(), shape: None });
+                return Err(CkksError::NotFinite { index: index(entry), value: value.norm(), shape: None });
             }
             if value != ZERO {
-                diagonals.entry((i + slots - j) % slots).or_insert_with(|| vec![ZERO; slots])[j] = value;
+                diagonals.entry(shift(entry)).or_insert_with(|| vec![ZERO; slots])[entry.0] = value;
             }
         }
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, measured: OnceLock::new() }
             .reduced())
+    }
+
+    /// Whether every number is mapped to zero.
+    #[must_use]
+    pub(crate) fn is_zero(&self) -> bool {
+        self.diagonals.is_empty()
     }
 
     /// This map with `rows` and `columns` instead of all slots; `None` if it uses slots beyond them.

@@ -9,7 +9,7 @@ use rustfft::num_complex::Complex64;
 use super::{EncryptedArray, PlainArray};
 use crate::arrays::Ciphertext;
 use crate::circuits::encrypted_matrix;
-use crate::circuits::linear::LinearTransform;
+use crate::circuits::linear::blocks::multiply_rows;
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
 use crate::error::CkksError;
@@ -170,24 +170,23 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Shape`] unless the matrix has two axes, one as long as a row; [`CkksError::MissingKeys`],
-    /// [`CkksError::MissingKey`]; those of [`LinearTransform::apply`].
+    /// [`CkksError::MissingKey`]; those of
+    /// [`LinearTransform::apply`](crate::LinearTransform::apply).
     pub fn map_rows(&self, matrix: &PlainArray, row_first: bool) -> Result<Self, CkksError> {
         let [rows, columns] = matrix.shape[..] else {
             let remedy = "the plain operand is a matrix of two axes".to_owned();
             let (left, right) = (matrix.shape.clone(), self.data.shape().to_vec());
             return Err(CkksError::Shape { operation: ROW_PRODUCT, left, right, remedy });
         };
-        let transform = if row_first {
-            let values = matrix.values.clone().into_complex();
-            let transposed: Vec<Complex64> = (0..columns)
-                .flat_map(|j| (0..rows).map(move |i| i * columns + j))
-                .map(|at| values[at])
-                .collect();
-            LinearTransform::from_matrix(&transposed, columns, rows)?
-        } else {
-            LinearTransform::from_matrix(&matrix.values, rows, columns)?
-        };
-        self.map_settled(|evaluator, x| transform.apply(evaluator, x))
+        if !row_first {
+            return self.map_settled(|evaluator, x| {
+                multiply_rows(evaluator, x, (&matrix.values).into(), [rows, columns])
+            });
+        }
+        let values = matrix.values.clone().into_complex();
+        let transposed: Vec<Complex64> =
+            (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j)).map(|at| values[at]).collect();
+        self.map_settled(|evaluator, x| multiply_rows(evaluator, x, (&transposed).into(), [columns, rows]))
     }
 
     /// `self @ other` for encrypted matrices: the rows of this one are transposed first, by key switching.

@@ -18,10 +18,12 @@ pub use conversions::ConversionPlans;
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray};
 
-use crate::arrays::{Ciphertext, Encoding, Padding};
+use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use crate::circuits::linear::gather::{gather, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::evaluation::broadcasting::common_shape;
 use crate::parameters::Rescale;
 use crate::progress::Progress;
 
@@ -260,7 +262,7 @@ impl EncryptedArray {
         let (left, right) = (left?, right?);
         left.check_room_for_another(operation)?;
         right.check_room_for_another(operation)?;
-        let (left, right) = holder.evaluator.broadcast_pair(&left, &right, operation)?;
+        let (left, right) = at_the_same_places(&holder.evaluator, &left, &right, operation)?;
         holder.beside(work(&holder.evaluator, &left, &right)?)
     }
 
@@ -294,7 +296,7 @@ impl EncryptedArray {
         let (left, right) = (kept(self, &left, new_left), kept(other, &right, new_right));
         left.check_room_for_another(operation)?;
         right.check_room_for_another(operation)?;
-        let (left, right) = evaluator.broadcast_pair(&left, &right, operation)?;
+        let (left, right) = at_the_same_places(evaluator, &left, &right, operation)?;
         holder.beside(work(evaluator, &left, &right)?)
     }
 
@@ -377,4 +379,68 @@ impl EncryptedArray {
 fn plan_of(x: &Ciphertext, real: bool) -> Result<BootstrapPlan, CkksError> {
     let options = BootstrapOptions { slots: Some(x.layout().period()), real, ..BootstrapOptions::default() };
     BootstrapPlan::with_options(x.params(), options)
+}
+
+/// Both arrays broadcast to their common shape, at the same places: as [`Evaluator::broadcast_pair`] does if
+/// that suffices, otherwise by a gather in slots, which takes a level and rotations.
+fn at_the_same_places<'c>(
+    evaluator: &Evaluator,
+    left: &'c Ciphertext,
+    right: &'c Ciphertext,
+    operation: &'static str,
+) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>), CkksError> {
+    let pair = evaluator.broadcast_pair(left, right, operation);
+    let refused = match &pair {
+        Ok((left, right)) => !left.layout().same_places(right.layout()),
+        Err(error) => matches!(error, CkksError::Shape { .. } | CkksError::Unsuitable { .. }),
+    };
+    if !refused || !is_movable(left) || !is_movable(right) {
+        return pair;
+    }
+    let shape = common_shape(left.shape(), right.shape(), operation)?;
+    let decides = [left, right].into_iter().find(|own| own.shape() == shape).map(|own| *own.layout());
+    let moved = |own: &'c Ciphertext| match decides {
+        Some(to) if own.shape() == shape && own.layout().same_places(&to) => Ok(Cow::Borrowed(own)),
+        _ => broadcast_by_gather(evaluator, own, &shape, decides).map(Cow::Owned),
+    };
+    Ok((moved(left)?, moved(right)?))
+}
+
+/// An array broadcast to `shape`: as [`Evaluator::spread`] does if that suffices, otherwise by a gather in
+/// slots.
+fn broadcast<'c>(
+    evaluator: &Evaluator,
+    x: &'c Ciphertext,
+    shape: &[usize],
+) -> Result<Cow<'c, Ciphertext>, CkksError> {
+    match evaluator.spread(x, shape) {
+        Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. }) if is_movable(x) => {
+            broadcast_by_gather(evaluator, x, shape, None).map(Cow::Owned)
+        }
+        spread => spread,
+    }
+}
+
+/// An array broadcast to `shape`, at the places of `to`.
+fn broadcast_by_gather(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    shape: &[usize],
+    to: Option<Layout>,
+) -> Result<Ciphertext, CkksError> {
+    let settled = if x.awaits_rescale() { Cow::Owned(evaluator.rescale(x)?) } else { Cow::Borrowed(x) };
+    gather(evaluator, &settled, shape, to, &broadcast_sources(x.shape(), shape))
+}
+
+/// For each entry of an array of shape `to`, the entry of one of shape `from` that broadcasts to it.
+fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<usize> {
+    let axes = |shape: &[usize]| {
+        let back = |count: usize| shape.len().checked_sub(count).map_or(1, |index| shape[index]);
+        (back(2), back(1))
+    };
+    let ((own_rows, own_columns), (rows, columns)) = (axes(from), axes(to));
+    let source = |row: usize, column: usize| {
+        (if own_rows == 1 { 0 } else { row }) * own_columns + if own_columns == 1 { 0 } else { column }
+    };
+    (0..rows).flat_map(|row| (0..columns).map(move |column| source(row, column))).collect()
 }

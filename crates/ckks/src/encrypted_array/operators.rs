@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::operand::{inverse_of, inverted, negated};
-use super::{EncryptedArray, Operand, PlainArray};
+use super::{EncryptedArray, Operand, PlainArray, broadcast};
 use crate::arrays::{Ciphertext, Encoding, Padding};
 use crate::circuits::polynomial::{Polynomial, PolynomialPlan};
 use crate::encoding::values::Values;
@@ -187,7 +187,7 @@ impl EncryptedArray {
         let values = if negate { negated(values) } else { values };
         self.data.check_room_for_another(operation)?;
         let sum = |evaluator: &Evaluator, x: &Ciphertext| {
-            evaluator.add_plain(&*evaluator.spread(x, &shape)?, &values).map_err(|e| e.in_shape(&shape))
+            evaluator.add_plain(&*broadcast(evaluator, x, &shape)?, &values).map_err(|e| e.in_shape(&shape))
         };
         self.beside(sum(&self.evaluator, &self.data)?)
     }
@@ -202,7 +202,9 @@ impl EncryptedArray {
         let (values, shape) = self.spread(array, operation)?;
         let values = if invert { inverted(values, &shape)? } else { values };
         self.in_slots()?.map_factor(|evaluator, x| {
-            evaluator.multiply_plain(&*evaluator.spread(x, &shape)?, &values).map_err(|e| e.in_shape(&shape))
+            evaluator
+                .multiply_plain(&*broadcast(evaluator, x, &shape)?, &values)
+                .map_err(|e| e.in_shape(&shape))
         })
     }
 

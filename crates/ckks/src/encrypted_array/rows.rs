@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::EncryptedArray;
 use super::reductions::Along;
 use crate::arrays::{Ciphertext, Encoding};
+use crate::circuits::linear::gather::{gather, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -28,7 +29,7 @@ impl EncryptedArray {
         // In slots a product picks columns, and one of several rows that share a polynomial.
         let takes_product = in_slots && (columns.is_some() || self.data.layout().lanes() > 1);
         let work = |evaluator: &Evaluator, x: &Ciphertext| {
-            let width = x.layout().columns();
+            let (width, columns) = (x.layout().columns(), columns.clone());
             let Some(rows) = rows else { return evaluator.select_columns(x, columns.unwrap_or(0..width)) };
             let picked = evaluator.select_rows(x, rows)?;
             let picked = match columns {
@@ -40,7 +41,19 @@ impl EncryptedArray {
             };
             if single { picked.into_vector() } else { Ok(picked) }
         };
-        if takes_product { self.map_settled(work) } else { self.map(work) }
+        let picked = if takes_product { self.map_settled(work) } else { self.map(work) };
+        match (&picked, rows) {
+            // Rows that share polynomials move to others.
+            (Err(CkksError::Unsuitable { .. }), Some(rows)) if is_movable(&self.data) => {
+                let width = self.data.layout().columns();
+                let columns = columns.unwrap_or(0..width);
+                let sources = rows.iter().flat_map(|row| columns.clone().map(move |at| row * width + at));
+                let sources: Vec<usize> = sources.collect();
+                let shape = [rows.len(), columns.len()];
+                self.gathered(&shape[usize::from(single)..], &sources)
+            }
+            _ => picked,
+        }
     }
 
     /// The numbers with the place `column` in the rows `rows`, as a vector; a single number if `single`.
@@ -78,12 +91,32 @@ impl EncryptedArray {
         if self.data.encoding() == Encoding::Slots { self.map_settled(pick) } else { self.map(pick) }
     }
 
-    /// The same numbers in another shape.
+    /// The same numbers in another shape, counted along the rows. Where each row stays a row, nothing moves;
+    /// other shapes are a gather, in slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] if the numbers would lie elsewhere.
+    /// [`CkksError::Shape`] for another number of entries, and in coefficients if numbers would lie
+    /// elsewhere; those of a gather: more than 2048 distances that numbers move, shared masks, missing keys.
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, CkksError> {
-        self.map(|_, x| x.clone().reshaped(shape))
+        let count: usize = self.data.shape().iter().product();
+        let stays = self.map(|_, x| x.clone().reshaped(shape));
+        let fits = shape.len() <= 2 && shape.iter().product::<usize>() == count;
+        if stays.is_ok() || !fits || self.data.encoding() != Encoding::Slots {
+            return stays;
+        }
+        self.gathered(shape, &(0..count).collect::<Vec<_>>())
+    }
+
+    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots. Each
+    /// distance that a number moves takes a product with a plaintext, and rotations grow with the root of
+    /// their number.
+    ///
+    /// # Errors
+    /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] and [`CkksError::OutOfRange`] for sources
+    /// that do not fit, and for more than 2048 distances; [`CkksError::Unsuitable`] for shared masks; missing
+    /// keys.
+    pub fn gathered(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
+        self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, sources))
     }
 
     /// The rows of all parts, one below the other.
@@ -106,5 +139,13 @@ impl EncryptedArray {
     /// [`CkksError::Empty`] without parts; those of [`Evaluator::join_columns`].
     pub fn join_columns(parts: &[&Self]) -> Result<Self, CkksError> {
         Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.join_columns(data)?))
+    }
+
+    /// Each row with `before` zeros before it and `after` zeros behind it.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::pad_columns`].
+    pub fn pad_columns(&self, before: usize, after: usize) -> Result<Self, CkksError> {
+        self.map_settled(|evaluator, x| evaluator.pad_columns(x, before, after))
     }
 }

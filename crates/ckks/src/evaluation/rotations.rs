@@ -162,7 +162,7 @@ impl Evaluator {
     ///
     /// If each rotation is a single switch, the bodies of the sums are divided by the special modulus once,
     /// at the end, instead of after each rotation.
-    pub(super) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
+    pub(crate) fn plus_rotated(&self, x: Ciphertext, steps: &[i64]) -> Result<Ciphertext, CkksError> {
         let period = x.layout.period() as i64;
         let moving: Vec<i64> = steps.iter().copied().filter(|steps| steps.rem_euclid(period) != 0).collect();
         if let (2.., true) = (moving.len(), moving.len() == steps.len())

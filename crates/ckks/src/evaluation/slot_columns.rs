@@ -117,96 +117,175 @@ impl Evaluator {
     }
 
     /// The concatenation of `parts` along columns: each row of the result consists of the rows of all parts,
-    /// one after the other. A vector is one row, and gives a vector. Each part takes a rotation and a product
-    /// with a mask; the result is not rescaled.
+    /// one after the other. A vector is one row, and gives a vector. Each polynomial of a part takes a
+    /// rotation, unless it stays where it is, and a product with a mask, two if it comes to lie in two
+    /// polynomials. The result is not rescaled.
     ///
     /// # Errors
     /// [`CkksError::Empty`] without parts; [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] if
-    /// parts have different numbers of rows or axes, or a row would need several polynomials;
+    /// parts have different numbers of rows or axes, and for rows of several polynomials that are not full;
     /// [`CkksError::Unsuitable`] for slots in bit-reversed order, for rows that share polynomials, and for
     /// padding that is not zero; missing keys.
     pub fn join_columns(&self, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
-        let &[first, ..] = parts else { return Err(CkksError::no_terms(JOIN)) };
-        let level = parts.iter().map(|part| part.level).min().unwrap_or(first.level);
-        let total: usize = parts.iter().map(|part| part.layout.columns()).sum();
-        for part in parts {
-            self.check(part)?;
-            check_place(part, JOIN)?;
-            part.check_plain(JOIN)?;
-            check_masks(part, JOIN)?;
-            if part.layout.chunks() > 1 {
-                let remedy = format!(
-                    "a row has {} polynomials: encrypt it with a larger capacity",
-                    part.layout.chunks()
-                );
-                return Err(CkksError::Shape {
-                    operation: JOIN,
-                    left: part.shape.clone(),
-                    right: vec![],
-                    remedy,
-                });
-            }
-            if (part.shape.len(), part.layout.rows()) != (first.shape.len(), first.layout.rows()) {
-                let remedy = "give arrays with as many rows, or vectors".to_owned();
-                return Err(CkksError::Shape {
-                    operation: JOIN,
-                    left: first.shape.clone(),
-                    right: part.shape.clone(),
-                    remedy,
-                });
-            }
-        }
+        let starts = parts.iter().scan(0, |total, part| {
+            let start = *total;
+            *total += part.layout.columns();
+            Some(start)
+        });
+        let placed: Vec<(usize, &Ciphertext)> = starts.zip(parts.iter().copied()).collect();
+        self.placed_columns(&placed, parts.iter().map(|part| part.layout.columns()).sum())
+    }
+
+    /// Each row of `x` with `before` zeros before it and `after` zeros behind it; cost and errors are those
+    /// of [`Evaluator::join_columns`].
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::join_columns`].
+    pub fn pad_columns(&self, x: &Ciphertext, before: usize, after: usize) -> Result<Ciphertext, CkksError> {
+        self.placed_columns(&[(before, x)], before + x.layout.columns() + after)
+    }
+
+    /// Rows of `total` columns with those of each part from a column on, and zeros where there is none.
+    fn placed_columns(&self, parts: &[(usize, &Ciphertext)], total: usize) -> Result<Ciphertext, CkksError> {
+        let &[(_, first), ..] = parts else { return Err(CkksError::no_terms(JOIN)) };
+        let level = parts.iter().map(|(_, part)| part.level).min().unwrap_or(first.level);
         let slots = first.params.slot_count();
-        if total > slots {
+        // The capacity is at least that of every part, because rows of more slots do not repeat with a
+        // smaller period.
+        let capacity = parts
+            .iter()
+            .fold(total.next_power_of_two().min(slots), |most, (_, part)| most.max(part.layout.capacity()));
+        for (_, part) in parts {
+            self.check_joined(part, first, capacity)?;
+        }
+        let layout = first.layout.with_capacity(capacity)?.of_columns(total).with_padding(Padding::Zero);
+        let mut pieces: Vec<Piece> = Vec::new();
+        for &(start, part) in parts {
+            pieces.extend(self.pieces(&*self.at_level(part, level)?, start, capacity)?);
+        }
+        let of_chunk = |chunk: usize| pieces.iter().filter(move |piece| piece.chunks().contains(&chunk));
+        // Each number is from one piece; the masks of the others in its polynomial leave rounding errors at
+        // its place.
+        let others = (0..layout.chunks()).map(|chunk| of_chunk(chunk).count()).max().unwrap_or(1);
+        let cleared = |piece: &Piece| {
+            let places = others.saturating_sub(1);
+            piece.numbers.estimate.clone().with_cleared(&piece.before, places, piece.rounding)
+        };
+        let kept: Vec<Estimate> = pieces.iter().map(cleared).collect();
+        let mut chunks = Vec::with_capacity(layout.chunks());
+        for chunk in 0..layout.chunks() {
+            let mut sum: Option<Ciphertext> = None;
+            for piece in of_chunk(chunk) {
+                let place = chunk - piece.first;
+                let own = selected_chunks(&piece.numbers, place..place + 1);
+                sum = Some(match sum {
+                    None => own,
+                    Some(sum) => self.add(&sum, &own)?,
+                });
+            }
+            chunks.push(match sum {
+                Some(sum) => sum,
+                None => self.zero_chunk(&pieces)?,
+            });
+        }
+        let one = &chunks[0];
+        let bundles = (0..one.bundles.len())
+            .flat_map(|row| chunks.iter().map(move |chunk| chunk.bundles[row].clone()))
+            .collect();
+        let complex = pieces.iter().any(|piece| piece.numbers.is_complex());
+        let layout = layout.of_numbers(complex);
+        let joined =
+            one.with_all((&one.params, with_columns(first, total)), layout, bundles, (one.level, one.scale));
+        Ok(joined.estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
+    }
+
+    /// A polynomial of zeros for each row, like those of the pieces.
+    fn zero_chunk(&self, pieces: &[Piece]) -> Result<Ciphertext, CkksError> {
+        let piece = pieces.first().ok_or(CkksError::Internal { operation: JOIN })?;
+        let one = selected_chunks(&piece.numbers, 0..1);
+        self.sub(&one, &one)
+    }
+
+    /// Refuses arrays that [`Evaluator::join_columns`] does not join to others like `first`, in polynomials
+    /// of `capacity` numbers.
+    fn check_joined(&self, part: &Ciphertext, first: &Ciphertext, capacity: usize) -> Result<(), CkksError> {
+        self.check(part)?;
+        check_place(part, JOIN)?;
+        part.check_plain(JOIN)?;
+        check_masks(part, JOIN)?;
+        if part.layout.chunks() > 1 && part.layout.capacity() != capacity {
             let remedy = format!(
-                "rows of {total} numbers do not fit the {slots} slots of a polynomial: compute with the parts, or take a larger degree"
+                "a row has {} polynomials of {} numbers: encrypt it with a capacity of {capacity}",
+                part.layout.chunks(),
+                part.layout.capacity()
             );
             return Err(CkksError::Shape {
                 operation: JOIN,
-                left: first.shape.clone(),
-                right: with_columns(first, total),
+                left: part.shape.clone(),
+                right: vec![capacity],
                 remedy,
             });
         }
-        // The capacity is at least that of every part, because rows of more slots do not repeat with a
-        // smaller period.
-        let capacity =
-            parts.iter().fold(total.next_power_of_two(), |most, part| most.max(part.layout.capacity()));
-        let mut sum: Option<Ciphertext> = None;
-        let (mut start, mut complex) = (0, false);
-        let mut kept = Vec::new();
-        for &part in parts {
-            let part = self.at_level(part, level)?;
-            let columns = part.layout.columns();
-            // The part repeats in a row of more slots.
-            let layout = part.layout.with_capacity(capacity)?.of_columns(total).with_padding(Padding::Dirty);
-            let wide = self.rotated(&part, -(start as i64))?.rearranged(with_columns(&part, total), layout);
-            let alone =
-                self.multiply_mask(&wide, |index| (start..start + columns).contains(&(index % total)), 1.0)?;
-            // Each number is from one part; the masks of the other parts leave rounding errors at its place.
-            kept.push(alone.estimate.clone().with_cleared(
-                &part.estimate,
-                parts.len() - 1,
-                part.column_mask_rounding(1.0, alone.scale),
-            ));
-            complex |= alone.is_complex();
-            sum = Some(match sum {
-                None => alone,
-                Some(sum) => self.add(&sum, &alone)?,
+        if (part.shape.len(), part.layout.rows()) != (first.shape.len(), first.layout.rows()) {
+            let remedy = "give arrays with as many rows, or vectors".to_owned();
+            return Err(CkksError::Shape {
+                operation: JOIN,
+                left: first.shape.clone(),
+                right: part.shape.clone(),
+                remedy,
             });
-            start += columns;
         }
-        let sum = sum.ok_or(CkksError::Internal { operation: JOIN })?;
-        let layout = sum.layout.of_numbers(complex);
-        let shape = sum.shape.clone();
-        Ok(sum
-            .rearranged(shape, layout)
-            .estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
+        Ok(())
+    }
+
+    /// The numbers of `part`, moved to the columns from `start` on in polynomials of `capacity` numbers: one
+    /// piece, and a second one with the numbers that come to lie in the polynomials behind theirs.
+    fn pieces(&self, part: &Ciphertext, start: usize, capacity: usize) -> Result<Vec<Piece>, CkksError> {
+        let (chunks, columns) = (part.layout.chunks(), part.layout.columns());
+        let (first, shift, filled) = (start / capacity, start % capacity, chunks * capacity);
+        // A row of fewer slots repeats in a row of more.
+        let layout = part.layout.with_capacity(capacity)?.of_columns(filled);
+        let wide = self.rotated(part, -(shift as i64))?.rearranged(with_columns(part, filled), layout);
+        let behind =
+            if shift == 0 { 0 } else { (columns + shift).saturating_sub(capacity).div_ceil(capacity) };
+        let mut pieces = Vec::new();
+        for (first, chunks, is_behind) in [(first, chunks, false), (first + 1, behind, true)] {
+            if chunks == 0 {
+                continue;
+            }
+            let holds = |index: usize| {
+                let place = index % capacity;
+                let column = index % filled - place + (place + capacity - shift) % capacity;
+                (place < shift) == is_behind && column < columns
+            };
+            let numbers = self.multiply_mask(&wide, holds, 1.0)?;
+            let rounding = part.column_mask_rounding(1.0, numbers.scale);
+            let numbers = selected_chunks(&numbers, 0..chunks);
+            pieces.push(Piece { first, numbers, before: part.estimate.clone(), rounding });
+        }
+        Ok(pieces)
+    }
+}
+
+/// Numbers at their places in the polynomials of an array that is put together, with zeros around them.
+struct Piece {
+    /// The polynomial of a row in which they begin.
+    first: usize,
+    numbers: Ciphertext,
+    /// What was known of them before a mask cleared the others, and the rounding error of that mask.
+    before: Estimate,
+    rounding: f64,
+}
+
+impl Piece {
+    /// The polynomials of a row that have a part of it.
+    fn chunks(&self) -> Range<usize> {
+        self.first..self.first + self.numbers.layout.chunks()
     }
 }
 
 /// The numbers of some polynomials of each row.
-fn selected_chunks(x: &Ciphertext, chunks: Range<usize>) -> Ciphertext {
+pub(crate) fn selected_chunks(x: &Ciphertext, chunks: Range<usize>) -> Ciphertext {
     let (capacity, columns) = (x.layout.capacity(), x.layout.columns());
     let kept = chunks.start * capacity..columns.min(chunks.end * capacity);
     if kept == (0..columns) {

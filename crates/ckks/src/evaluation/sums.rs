@@ -352,7 +352,7 @@ impl Evaluator {
 }
 
 /// The powers of two `first`, `2 first`, .. below `end`.
-pub(super) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
+pub(crate) fn doublings(first: usize, end: usize) -> impl DoubleEndedIterator<Item = usize> {
     (first.trailing_zeros()..end.trailing_zeros()).map(|doublings| 1 << doublings)
 }
 
@@ -363,7 +363,7 @@ pub(super) fn of_one_column(x: &Ciphertext) -> Vec<usize> {
 }
 
 /// Refuses chunks of a row under one mask, because they are under different secrets.
-pub(super) fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
+pub(crate) fn check_chunks(x: &Ciphertext) -> Result<(), CkksError> {
     let layout = x.layout;
     if layout.body_axis() != BodyAxis::Chunks || layout.bodies() == 1 || layout.chunks() == 1 {
         return Ok(());

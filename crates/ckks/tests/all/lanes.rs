@@ -259,6 +259,46 @@ fn ranges_of_columns_cross_polynomials() {
 }
 
 #[test]
+fn arrays_of_several_polynomials_are_joined() {
+    let params = set();
+    let sk = secret(&params, 1);
+    for (rows, lengths) in [
+        (1, &[40, 3][..]),
+        (1, &[3, 40]),
+        (1, &[64, 32, 1]),
+        (1, &[33, 1, 33]),
+        (1, &[5, 7, 70, 2, 90]),
+        (2, &[20, 13]),
+        (3, &[32, 40]),
+        (1, &[31, 1]),
+    ] {
+        let shape = |columns: usize| if rows == 1 { vec![columns] } else { vec![rows, columns] };
+        let data: Vec<Vec<f64>> =
+            lengths.iter().map(|&columns| noise(rows * columns, columns as u64)).collect();
+        let all: Vec<f64> = (0..rows)
+            .flat_map(|row| {
+                data.iter().zip(lengths).flat_map(move |(data, &columns)| &data[row * columns..][..columns])
+            })
+            .copied()
+            .collect();
+        let total: usize = lengths.iter().sum();
+        let x = sk.encrypt_array(&all, &shape(total), in_slots()).expect("encrypt");
+        let joined = run(&sk, &x, |ev, x| {
+            let mut start = 0;
+            let mut parts = Vec::new();
+            for &columns in lengths {
+                let part = ev.select_columns(x, start..start + columns)?;
+                parts.push(if part.awaits_rescale() { ev.rescale(&part)? } else { part });
+                start += columns;
+            }
+            ev.rescale(&ev.join_columns(&parts.iter().collect::<Vec<_>>())?)
+        });
+        assert_close(&decrypt(&sk, &joined), &all, TOLERANCE);
+        assert_eq!(joined.padding(), Padding::Zero);
+    }
+}
+
+#[test]
 fn rows_are_picked_and_joined() {
     each(|sk, x, data, [rows, columns]| {
         let lanes = x.layout().lanes();

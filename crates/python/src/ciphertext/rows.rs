@@ -38,6 +38,14 @@ impl PyCiphertext {
     fn pick_entries(&self, py: Python<'_>, entries: (usize, usize)) -> PyResult<Self> {
         self.compute(py, |x| x.pick_entries(entries.0..entries.1))
     }
+
+    fn gathered(&self, py: Python<'_>, shape: Vec<usize>, sources: Vec<usize>) -> PyResult<Self> {
+        self.compute(py, |x| x.gathered(&shape, &sources))
+    }
+
+    fn pad_columns(&self, py: Python<'_>, before: usize, after: usize) -> PyResult<Self> {
+        self.compute(py, |x| x.pad_columns(before, after))
+    }
 }
 
 /// The parts that the function `name` takes, each an encrypted array; `call` is an example.

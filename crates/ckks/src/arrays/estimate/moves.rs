@@ -62,6 +62,29 @@ impl Estimate {
             .named(salt)
     }
 
+    /// The numbers at `sources`, in another shape. Numbers along both axes may come from either axis.
+    pub(crate) fn gathered(self, sources: &[usize]) -> Self {
+        let salt = sources.iter().fold(23, |salt, &source| mixed_name(salt, source as u64));
+        let mut times: BTreeMap<usize, usize> = BTreeMap::new();
+        sources.iter().for_each(|&source| *times.entry(source).or_default() += 1);
+        let times = times.into_values().max().unwrap_or(1) as f64;
+        let product = |of: [f64; 2]| [of[0] * of[1] * times; 2];
+        let anywhere = |source: Source| Source {
+            alike: product(source.alike),
+            together: product(source.together),
+            mixed: [source.mixed[0] || source.mixed[1]; 2],
+            equal: [source.equal[0] && source.equal[1]; 2],
+            centred: [false; 2],
+            cleared: false,
+            // The numbers of a column are in one polynomial.
+            tails: source.tails.summed(),
+            ..source
+        };
+        let together = product(self.together);
+        let gathered = self.map_sources(anywhere).elsewhere(None, salt);
+        Self { together, ..gathered }
+    }
+
     /// The numbers of the left factor of a matrix product: they are multiplied with the right factor's
     /// numbers at other places, and the products along columns are added.
     pub(crate) fn into_left_factor(self) -> Self {

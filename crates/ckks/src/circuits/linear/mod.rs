@@ -6,8 +6,10 @@
 //!
 //! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).
 
+pub(crate) mod blocks;
 mod encode;
 pub(super) mod factors;
+pub(crate) mod gather;
 mod plan;
 mod run;
 
