@@ -226,8 +226,8 @@ impl Digits {
         })
     }
 
-    /// The number of components that exist of a bundle whose digits have these values: all, or those up to the
-    /// last one with an entry if indices rise along them.
+    /// The number of components that exist of a bundle whose digits have these values: all, or those up to
+    /// the last one with an entry if indices rise along them.
     fn stored(&self, values: &[usize]) -> usize {
         let low = |digit: &&Digit| {
             digit.of != Of::Padding && matches!(digit.home, Home::Place(stride) if stride < self.components)

@@ -21,8 +21,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde::{Deserialize, Serialize};
 
-use self::names::{StoredName, mixed_name};
-pub(crate) use self::names::{name_of, name_of_all};
+use self::names::StoredName;
+pub(crate) use self::names::{mixed_name, name_of, name_of_all};
 pub(crate) use self::norms::MatrixNorms;
 use self::source::{Source, Tails};
 use self::spread::{Function, Spread};

@@ -107,9 +107,9 @@ impl EncryptedArray {
         self.gathered(shape, &(0..count).collect::<Vec<_>>())
     }
 
-    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots. Each
-    /// distance that a number moves takes a product with a plaintext, and rotations grow with the root of
-    /// their number.
+    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots.
+    /// Each distance that a number moves takes a product with a plaintext, and rotations grow with the root
+    /// of their number.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] and [`CkksError::OutOfRange`] for sources

@@ -25,9 +25,14 @@ impl Estimate {
 
     /// Adds the noise of `steps` to these numbers. The noise may be equal in `period` neighbouring slots and
     /// may repeat after them.
-    pub(crate) fn with_noise_of(mut self, steps: Self, period: usize) -> Self {
+    pub(crate) fn with_noise_of(self, steps: Self, period: usize) -> Self {
+        self.with_noise_of_rows(steps, period, 1)
+    }
+
+    /// [`Estimate::with_noise_of`] where up to `rows` rows have the same noise.
+    pub(crate) fn with_noise_of_rows(mut self, steps: Self, period: usize, rows: usize) -> Self {
         let (typical, worst) = steps.slot_errors();
-        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [1.0, period as f64]);
+        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [rows as f64, period as f64]);
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source {
             name,

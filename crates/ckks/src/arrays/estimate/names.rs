@@ -48,7 +48,7 @@ pub(crate) fn name_of_all(numbers: &[f64]) -> u64 {
 }
 
 /// A name computed from two names.
-pub(super) fn mixed_name(x: u64, y: u64) -> u64 {
+pub(crate) fn mixed_name(x: u64, y: u64) -> u64 {
     // The finaliser of splitmix64.
     let mut z = x.rotate_left(23) ^ y.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

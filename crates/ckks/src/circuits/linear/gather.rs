@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rustfft::num_complex::Complex64;
 
 use super::{LinearTransform, LinearTransformOptions};
+use crate::arrays::estimate::mixed_name;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
@@ -75,6 +76,7 @@ pub(crate) fn gather(
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
     let maps = maps(x.layout(), &to, sources)?;
+    let alike = most_alike(&maps);
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let slots = x.layout().period().max(to.period());
     // The maps move noise alone; what is known of the numbers does not depend on how they move.
@@ -102,7 +104,22 @@ pub(crate) fn gather(
     let period = x.layout().period().max(to.period());
     let kept = x.estimate.clone().gathered(sources).copied(period).with_cleared(&x.estimate, terms, rounding);
     let moved = moved.rearranged(shape.to_vec(), to);
-    Ok(moved.estimated(|own| kept.with_noise_of(own, to.period())))
+    Ok(moved.estimated(|own| kept.with_noise_of_rows(own, to.period(), alike)))
+}
+
+/// The largest number of polynomials of the result to which one polynomial is mapped in the same way: their
+/// noise is the same.
+fn most_alike(maps: &Maps) -> usize {
+    let mut times: BTreeMap<(usize, u64), usize> = BTreeMap::new();
+    for ((_, source), diagonals) in maps {
+        let ones = diagonals.iter().flat_map(|(shift, diagonal)| {
+            let chosen = diagonal.iter().enumerate().filter(|(_, value)| value.re != 0.0);
+            chosen.map(|(place, _)| (*shift as u64, place as u64))
+        });
+        let name = ones.fold(29, |name, (shift, place)| mixed_name(mixed_name(name, shift), place));
+        *times.entry((*source, name)).or_default() += 1;
+    }
+    times.into_values().max().unwrap_or(1)
 }
 
 /// For each polynomial of the result and each one of the source, the diagonals of the map between them, by
