@@ -16,8 +16,8 @@ pub struct PreparedOptions {
     /// Number of floating-point products, 1 or 2; `None` for a choice by precision.
     pub products: Option<usize>,
     /// Whether each polynomial of the arrays has a separate mask, so that they are first brought under shared
-    /// masks ([`Evaluator::share_mask_in_rounds`]) with further keys. Their errors are taken as those of
-    /// public-key encryptions.
+    /// masks ([`Evaluator::share_mask_in_rounds`](crate::Evaluator::share_mask_in_rounds)) with further keys.
+    /// Their errors are taken as those of public-key encryptions.
     pub own_masks: bool,
 }
 
