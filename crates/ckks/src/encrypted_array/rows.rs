@@ -5,9 +5,15 @@ use std::ops::Range;
 use super::EncryptedArray;
 use super::reductions::Along;
 use crate::arrays::{Ciphertext, Encoding};
-use crate::circuits::linear::gather::{gather, is_movable};
+use crate::circuits::linear::gather::{gather, in_rows_alone, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+
+/// Whether arrays can be joined once each row is in polynomials of its own.
+fn may_be_joined(parts: &[&Ciphertext]) -> bool {
+    let rows = |part: &Ciphertext| (part.shape().len(), part.layout().rows());
+    parts.iter().all(|part| is_movable(part) && rows(part) == rows(parts[0]))
+}
 
 /// The operation's name in errors.
 const CONCATENATION: &str = "a concatenation";
@@ -138,7 +144,18 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::Empty`] without parts; those of [`Evaluator::join_columns`].
     pub fn join_columns(parts: &[&Self]) -> Result<Self, CkksError> {
-        Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.join_columns(data)?))
+        Self::gather(parts, CONCATENATION, |holder, data| {
+            let evaluator = &holder.evaluator;
+            let joined = match evaluator.join_columns(data) {
+                Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. }) if may_be_joined(data) => {
+                    let alone = data.iter().map(|part| in_rows_alone(evaluator, part));
+                    let alone = alone.collect::<Result<Vec<_>, _>>()?;
+                    evaluator.join_columns(&alone.iter().collect::<Vec<_>>())
+                }
+                joined => joined,
+            };
+            holder.beside(joined?)
+        })
     }
 
     /// Each row with `before` zeros before it and `after` zeros behind it.
@@ -146,6 +163,11 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Evaluator::pad_columns`].
     pub fn pad_columns(&self, before: usize, after: usize) -> Result<Self, CkksError> {
-        self.map_settled(|evaluator, x| evaluator.pad_columns(x, before, after))
+        self.map_settled(|evaluator, x| match evaluator.pad_columns(x, before, after) {
+            Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. }) if may_be_joined(&[x]) => {
+                evaluator.pad_columns(&in_rows_alone(evaluator, x)?, before, after)
+            }
+            padded => padded,
+        })
     }
 }

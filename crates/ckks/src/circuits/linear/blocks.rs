@@ -10,6 +10,7 @@
 use clathrate_lattice::Level;
 
 use super::LinearTransform;
+use super::gather::{in_rows_alone, is_movable};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::encoding::values::ValuesRef;
@@ -31,6 +32,11 @@ pub(crate) fn multiply_rows(
     let layout = x.layout();
     let slots = rows.max(columns).next_power_of_two();
     let is_plain = layout.encoding() == Encoding::Slots && layout.is_plain() && layout.columns() == columns;
+    let is_wide = layout.columns() == columns && rows.max(columns) > layout.capacity();
+    if !is_plain && is_wide && is_movable(x) {
+        // The row of the result does not fit where other rows share the polynomial.
+        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, values, [rows, columns]);
+    }
     if !is_plain || (layout.chunks() == 1 && slots == layout.capacity()) {
         return LinearTransform::from_matrix(values, rows, columns)?.apply(evaluator, x);
     }

@@ -26,6 +26,13 @@ pub(crate) fn is_movable(x: &Ciphertext) -> bool {
     (layout.encoding(), layout.order(), layout.bodies()) == (Encoding::Slots, Order::Natural, 1)
 }
 
+/// The array with a polynomial, or several, for each row, as it is encrypted by default.
+pub(crate) fn in_rows_alone(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    let shape = x.shape().to_vec();
+    let to = Layout::new(&shape, Encoding::Slots, x.params().degree())?;
+    gather(evaluator, x, &shape, Some(to), &(0..shape.iter().product()).collect::<Vec<_>>())
+}
+
 /// The array of shape `shape` whose entry `i` is entry `sources[i]` of `x`, both counted along the rows, at
 /// the places of the layout `to`. By default short rows share polynomials.
 ///
