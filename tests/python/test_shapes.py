@@ -128,6 +128,8 @@ ACROSS = {
     "filtered": lambda x: np.convolve(x, [0.5, 0.25, 0.25], mode="valid"),
     "filtered to the same length": lambda x: np.convolve(x, [0.5, 0.25, 0.25, 1.0], mode="same"),
     "times a matrix": lambda x: WEIGHTS @ x,
+    "times a matrix of few rows and many zeros": lambda x: (WEIGHTS * (np.arange(1300) % 3 == 0)) @ x,
+    "rows times a matrix of few columns": lambda x: x.reshape(2, 650) @ WEIGHTS[:5, :650].T,
     "times a tall matrix": lambda x: WEIGHTS.T @ (WEIGHTS @ x) / 100,
     "a row times a matrix": lambda x: x[:300] @ WEIGHTS[:, :300].T,
     "times zeros": lambda x: np.zeros((300, 1300)) @ x,

@@ -8,15 +8,25 @@
 //! A row whose slots repeat is also a row of more slots, so a result may be longer than its row.
 
 use clathrate_lattice::Level;
+use rustfft::num_complex::Complex64;
 
-use super::LinearTransform;
 use super::gather::{in_rows_alone, is_movable};
-use crate::arrays::estimate::Along;
+use super::{LinearTransform, LinearTransformOptions};
+use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
+use crate::embedding::encoding_errors;
+use crate::encoding::Matrix;
 use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::LevelsNeeded;
-use crate::evaluation::{Evaluator, check_chunks, selected_chunks};
+use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks};
+
+/// A matrix has few rows if a polynomial has at least this many times as many slots. Its diagonals would be
+/// as many as the slots, with few numbers on each.
+const FEW_ROWS: usize = 4;
+
+/// In a matrix with at most one of so many entries other than zero, diagonals may be zero.
+const SPARSE: usize = 4;
 
 /// The product of a matrix, row-major `rows x columns`, with each row of `x`.
 ///
@@ -53,6 +63,13 @@ pub(crate) fn multiply_rows(
     let x = x.clone().rearranged(x.shape().to_vec(), wide);
     let chunks: Vec<Ciphertext> =
         (0..wide.chunks()).map(|chunk| selected_chunks(&x, chunk..chunk + 1)).collect();
+    if let ValuesRef::Real(weights) = values
+        && chunks.len() > 1
+        && FEW_ROWS * rows.next_power_of_two() <= capacity
+        && SPARSE * weights.iter().filter(|&&weight| weight != 0.0).count() > weights.len()
+    {
+        return multiply_few_rows(evaluator, &x, &chunks, Matrix::new(rows, columns, weights));
+    }
     let mut results = Vec::with_capacity(rows.div_ceil(capacity));
     for first in (0..rows).step_by(capacity) {
         let mut sum: Option<Ciphertext> = None;
@@ -75,6 +92,70 @@ pub(crate) fn multiply_rows(
         });
     }
     Ok(in_chunks(results, rows))
+}
+
+/// The product of a matrix of few rows with each row of `x`, whose polynomials are `chunks`. With the number
+/// of rows rounded up to a power of two `p`, each polynomial takes `p` diagonals, and rotations by `p, 2 p,
+/// ..` add the parts of each sum:
+///
+/// ```text
+/// y_s = sum_(d < p) W[s mod p][s + d] x_(s + d),    (W x)_r = sum of y_s over all s = r mod p
+/// ```
+///
+/// Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), sec. 5.2, the hybrid method;
+/// differs: polynomials are added before the rotations.
+fn multiply_few_rows(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    chunks: &[Ciphertext],
+    weights: Matrix<'_>,
+) -> Result<Ciphertext, CkksError> {
+    let (capacity, period) = (x.layout().capacity(), weights.rows.next_power_of_two());
+    let options = LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
+    let mut sum: Option<Ciphertext> = None;
+    let mut rounding = (0.0, 0.0);
+    for (index, chunk) in chunks.iter().enumerate() {
+        let width = chunk.layout().columns();
+        let weight = |slot: usize, shift: usize| {
+            let (row, column) = (slot % period, (slot + shift) % capacity);
+            let inside = row < weights.rows && column < width;
+            let place = row * weights.columns + index * capacity + column;
+            Complex64::from(if inside { weights.values[place] } else { 0.0 })
+        };
+        let diagonal = |shift: usize| {
+            (shift as i64, (0..capacity).map(|slot| weight(slot, shift)).collect::<Vec<Complex64>>())
+        };
+        let transform = LinearTransform::from_diagonals(capacity, (0..period).map(diagonal))?;
+        if transform.is_zero() {
+            continue;
+        }
+        let plan = transform.plan_with(x.params(), x.level(), options)?;
+        rounding = encoding_errors(x.params().degree(), plan.diagonal_scale());
+        let filled = chunk.layout().of_columns(capacity);
+        let mut shape = chunk.shape().to_vec();
+        shape.pop();
+        shape.push(capacity);
+        // The maps move noise alone; what is known of the numbers follows from the whole matrix.
+        let chunk = chunk.clone().rearranged(shape, filled).estimated(Estimate::without_numbers);
+        let mapped = plan.map_slots(evaluator, &chunk)?;
+        sum = Some(match sum {
+            None => mapped,
+            Some(sum) => evaluator.add(&sum, &mapped)?,
+        });
+    }
+    let Some(sum) = sum else { return zeros(evaluator, &chunks[0], weights.rows) };
+    let steps: Vec<i64> = doublings(period, capacity).map(|step| step as i64).collect();
+    let sum = evaluator.plus_rotated(sum, &steps)?;
+    let layout = sum.layout().with_capacity(period)?.of_columns(weights.rows).with_padding(Padding::Zero);
+    let mut shape = x.shape().to_vec();
+    shape.pop();
+    shape.push(weights.rows);
+    // Each sum has a rounding error of a weight for every number.
+    let count = (chunks.len() * capacity) as f64;
+    let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
+    let norms = MatrixNorms::of_matrix(weights.values, weights.columns);
+    let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding);
+    Ok(sum.rearranged(shape, layout).estimated(|own| kept.with_noise_of(own, period)))
 }
 
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
