@@ -154,7 +154,7 @@ CASES = {
     "cl.concatenate": [
         both(lambda x, y: cl.concatenate([x, y]), VECTOR, VECTOR[:3].copy(), on=SLOTS, numpy=lambda x, y: np.concatenate([x, y]))
     ],
-    "cl.hstack": [both(lambda x, y: cl.hstack([x, y]), MATRIX, OTHER[:, :2].copy(), on=("slots",), numpy=lambda x, y: np.hstack([x, y]))],
+    "cl.hstack": [both(lambda x, y: cl.hstack([x, y]), MATRIX, OTHER[:, :2].copy(), on=SLOTS, numpy=lambda x, y: np.hstack([x, y]))],
     "cl.stack": [both(lambda x, y: cl.stack([x, y]), VECTOR, VECTOR[::-1].copy(), numpy=lambda x, y: np.stack([x, y]))],
     "cl.vstack": [both(lambda x, y: cl.vstack([x, y]), MATRIX, OTHER, on=ALONE, numpy=lambda x, y: np.vstack([x, y]))],
     "cl.where": [both(lambda x, y: cl.where(MASK, x, y), MATRIX, OTHER)],
