@@ -85,6 +85,22 @@ def program(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[str, Call
     return ", ".join(name for name, _ in steps), all_steps
 
 
+@pytest.mark.parametrize("places", [[225], [3, 290], list(range(0, 300, 7)), [299, 0] * 20])
+def test_errors_of_chosen_numbers_are_within_their_bound(places: list[int]) -> None:
+    """The diagonals of a choice leave their rounding errors of all other numbers, which sums of copies add."""
+    params, rng = cl.Params.preset("insecure_deep"), np.random.default_rng(5)
+    key = cl.SecretKey.generate(params)
+    for f in (lambda x: x[places], lambda x: x[places].sum(), lambda x: x[places] + x[places][::-1]):
+        keys = key.keys_for(f, (300,), bound=1.0)
+        errors = []
+        for _ in range(12):
+            x = rng.choice([-1.0, 1.0], 300)
+            result = f(key.encrypt(x, bound=1.0).with_keys(keys))
+            errors.append(np.abs(key.decrypt(result) - f(x)).max() / result.error_bound)
+        # So few numbers and runs reach a third of a bound at most, and not less than a tenth of a percent.
+        assert 1e-3 < max(errors) < 1 / 2
+
+
 def test_random_moves_are_numpys(pytestconfig: pytest.Config) -> None:
     params = cl.Params.preset("insecure_deep")  # 256 slots
     key, refused = cl.SecretKey.generate(params), []

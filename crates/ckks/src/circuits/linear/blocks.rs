@@ -155,7 +155,8 @@ fn multiply_few_rows(
     let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
     let norms = MatrixNorms::of_matrix(weights.values, weights.columns);
     let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding);
-    Ok(sum.rearranged(shape, layout).estimated(|own| kept.with_noise_of(own, period)))
+    // Copies of a sum have the same noise.
+    Ok(sum.rearranged(shape, layout).estimated(|own| kept.with_noise_of(own, capacity)))
 }
 
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.

@@ -9,6 +9,7 @@ use rustfft::num_complex::Complex64;
 use super::{LinearTransform, LinearTransformOptions};
 use crate::arrays::estimate::mixed_name;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
+use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
 use crate::evaluation::{Evaluator, doublings};
@@ -83,7 +84,8 @@ pub(crate) fn gather(
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
     let maps = maps(x.layout(), &to, sources)?;
-    let alike = most_alike(&maps);
+    let (alike, diagonals) = (most_alike(&maps), most_diagonals(&maps));
+    let mut rounding = 0.0f64;
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let slots = x.layout().period().max(to.period());
     // The maps move noise alone; what is known of the numbers does not depend on how they move.
@@ -92,9 +94,10 @@ pub(crate) fn gather(
     let whole = whole.rearranged(vec![wide.rows(), slots], wide);
     let options = LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
     let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
-    for ((target, source), diagonals) in maps {
-        let transform = LinearTransform::from_diagonals(slots, diagonals)?;
+    for ((target, source), map) in maps {
+        let transform = LinearTransform::from_diagonals(slots, map)?;
         let plan = transform.plan_with(x.params(), x.level(), options)?;
+        rounding = rounding.max(encoding_errors(x.params().degree(), plan.diagonal_scale()).1);
         let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
         let sum = &mut sums[target];
         *sum = Some(match sum.take() {
@@ -106,12 +109,13 @@ pub(crate) fn gather(
     let rows = evaluator.concatenate(&parts.iter().collect::<Vec<_>>())?;
     let steps: Vec<i64> = doublings(to.period(), slots).rev().map(|step| step as i64).collect();
     let moved = if steps.is_empty() { rows } else { evaluator.plus_rotated(rows, &steps)? };
-    let rounding = x.mask_rounding(1.0, x.scale() * x.params().step_product(x.level()));
-    let terms = x.layout().polynomials() * slots / to.period();
+    // Each diagonal leaves its rounding error of every number, also where it is zero.
+    let terms = diagonals * slots / to.period();
     let period = x.layout().period().max(to.period());
     let kept = x.estimate.clone().gathered(sources).copied(period).with_cleared(&x.estimate, terms, rounding);
     let moved = moved.rearranged(shape.to_vec(), to);
-    Ok(moved.estimated(|own| kept.with_noise_of_rows(own, to.period(), alike)))
+    // Copies of a number have the same noise.
+    Ok(moved.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
 }
 
 /// The largest number of polynomials of the result to which one polynomial is mapped in the same way: their
@@ -127,6 +131,13 @@ fn most_alike(maps: &Maps) -> usize {
         *times.entry((*source, name)).or_default() += 1;
     }
     times.into_values().max().unwrap_or(1)
+}
+
+/// The largest number of diagonals whose products are added to one polynomial of the result.
+fn most_diagonals(maps: &Maps) -> usize {
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    maps.iter().for_each(|((target, _), map)| *counts.entry(*target).or_default() += map.len());
+    counts.into_values().max().unwrap_or(1)
 }
 
 /// For each polynomial of the result and each one of the source, the diagonals of the map between them, by
