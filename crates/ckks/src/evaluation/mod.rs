@@ -21,5 +21,5 @@ pub mod sums;
 pub use evaluator::Evaluator;
 pub(crate) use moves::Members;
 pub(crate) use pack_samples::Packed;
-pub(crate) use slot_columns::selected_chunks;
+pub(crate) use slot_columns::{selected_chunks, with_columns};
 pub(crate) use sums::{check_chunks, doublings};

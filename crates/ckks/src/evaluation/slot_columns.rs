@@ -299,7 +299,7 @@ pub(crate) fn selected_chunks(x: &Ciphertext, chunks: Range<usize>) -> Ciphertex
 }
 
 /// The shape of `x` with another last axis; a single number becomes a vector.
-fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
+pub(crate) fn with_columns(x: &Ciphertext, columns: usize) -> Vec<usize> {
     let rows = x.shape.len().saturating_sub(1);
     [&x.shape[..rows], &[columns]].concat()
 }

@@ -19,7 +19,7 @@ use crate::encoding::Matrix;
 use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::LevelsNeeded;
-use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks};
+use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks, with_columns};
 
 /// A matrix has few rows if a polynomial has at least this many times as many slots. Its diagonals would be
 /// as many as the slots, with few numbers on each.
@@ -55,9 +55,9 @@ pub(crate) fn multiply_rows(
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     // Rows of several polynomials keep their capacity.
-    let capacity = match layout.chunks() {
-        1 => slots.max(layout.capacity()).min(x.params().slot_count()),
-        _ => layout.capacity(),
+    let capacity = match x.layout().chunks() {
+        1 => slots.max(x.layout().capacity()).min(x.params().slot_count()),
+        _ => x.layout().capacity(),
     };
     let wide = x.layout().with_capacity(capacity)?.with_padding(Padding::Dirty);
     let x = x.clone().rearranged(x.shape().to_vec(), wide);
@@ -102,7 +102,7 @@ pub(crate) fn multiply_rows(
 /// y_s = sum_(d < p) W[s mod p][s + d] x_(s + d),    (W x)_r = sum of y_s over all s = r mod p
 /// ```
 ///
-/// Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), sec. 5.2, the hybrid method;
+/// Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), the hybrid method;
 /// differs: polynomials are added before the rotations.
 fn multiply_few_rows(
     evaluator: &Evaluator,
@@ -132,11 +132,11 @@ fn multiply_few_rows(
         let plan = transform.plan_with(x.params(), x.level(), options)?;
         rounding = encoding_errors(x.params().degree(), plan.diagonal_scale());
         let filled = chunk.layout().of_columns(capacity);
-        let mut shape = chunk.shape().to_vec();
-        shape.pop();
-        shape.push(capacity);
         // The maps move noise alone; what is known of the numbers follows from the whole matrix.
-        let chunk = chunk.clone().rearranged(shape, filled).estimated(Estimate::without_numbers);
+        let chunk = chunk
+            .clone()
+            .rearranged(with_columns(chunk, capacity), filled)
+            .estimated(Estimate::without_numbers);
         let mapped = plan.map_slots(evaluator, &chunk)?;
         sum = Some(match sum {
             None => mapped,
@@ -147,26 +147,22 @@ fn multiply_few_rows(
     let steps: Vec<i64> = doublings(period, capacity).map(|step| step as i64).collect();
     let sum = evaluator.plus_rotated(sum, &steps)?;
     let layout = sum.layout().with_capacity(period)?.of_columns(weights.rows).with_padding(Padding::Zero);
-    let mut shape = x.shape().to_vec();
-    shape.pop();
-    shape.push(weights.rows);
     // Each sum has a rounding error of a weight for every number.
     let count = (chunks.len() * capacity) as f64;
     let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
     let norms = MatrixNorms::of_matrix(weights.values, weights.columns);
     let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding);
     // Copies of a sum have the same noise.
-    Ok(sum.rearranged(shape, layout).estimated(|own| kept.with_noise_of(own, capacity)))
+    Ok(sum
+        .rearranged(with_columns(x, weights.rows), layout)
+        .estimated(|own| kept.with_noise_of(own, capacity)))
 }
 
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
 fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
     let zeros = evaluator.rescale(&evaluator.multiply_mask(x, |_| false, 1.0)?)?;
-    let mut shape = x.shape().to_vec();
-    shape.pop();
-    shape.push(columns);
     let layout = zeros.layout().of_columns(columns).with_padding(Padding::Zero);
-    Ok(zeros.rearranged(shape, layout))
+    Ok(zeros.rearranged(with_columns(x, columns), layout))
 }
 
 /// Arrays whose rows fill a polynomial, but for the last one's, as the polynomials of rows of `columns`
@@ -178,9 +174,7 @@ fn in_chunks(mut parts: Vec<Ciphertext>, columns: usize) -> Ciphertext {
     let (level, scale): (Level, f64) = (parts[0].level(), parts[0].scale());
     let complex = parts.iter().any(Ciphertext::is_complex);
     let layout = parts[0].layout().of_columns(columns).of_numbers(complex).with_padding(Padding::Zero);
-    let mut shape = parts[0].shape().to_vec();
-    shape.pop();
-    shape.push(columns);
+    let shape = with_columns(&parts[0], columns);
     let bundles = (0..parts[0].bundles().len())
         .flat_map(|row| parts.iter().map(move |part| part.bundles()[row].clone()))
         .collect();

@@ -83,10 +83,10 @@ pub(crate) fn gather(
     if to.same_places(x.layout()) && sources.iter().copied().eq(0..count) {
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
+    let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let maps = maps(x.layout(), &to, sources)?;
     let (alike, diagonals) = (most_alike(&maps), most_diagonals(&maps));
     let mut rounding = 0.0f64;
-    let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let slots = x.layout().period().max(to.period());
     // The maps move noise alone; what is known of the numbers does not depend on how they move.
     let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
