@@ -12,13 +12,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _arrays, _linear
+from . import _arrays, _einsum, _linear
 from ._ciphertext import Ciphertext
 from ._polynomial import Polynomial
 from ._remedies import DECRYPT, INSTEAD
 from ._transposed import TransposedCiphertext
+from ._unreadable import entry_by_entry
 
-_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = dict(_linear.FUNCTIONS)
+_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = _linear.FUNCTIONS | _einsum.FUNCTIONS
+
+# Functions that take the view of a transposed matrix in slots as it is; others take its rows.
+_OF_VIEWS = {np.dot, np.vdot, np.transpose, np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.copy}
+
+
+def _with_rows(argument: Any) -> Any:
+    if isinstance(argument, list | tuple):
+        return type(argument)(entry_by_entry(part) for part in argument)
+    return entry_by_entry(argument)
 
 
 def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -79,6 +89,9 @@ def array_function(function: Callable[..., Any], arguments: tuple[Any, ...], key
     counterpart = _FUNCTIONS.get(function)
     if counterpart is None:
         _refuse(_name(function))
+    if function not in _OF_VIEWS:
+        arguments = tuple(_with_rows(argument) for argument in arguments)
+        keywords = {name: _with_rows(argument) for name, argument in keywords.items()}
     try:
         bound = inspect.signature(counterpart).bind(*arguments, **keywords)
     except TypeError as error:
@@ -187,13 +200,6 @@ def _dot(a: Any, b: Any) -> Any:
     return a @ b if isinstance(a, Ciphertext | TransposedCiphertext | np.ndarray) else np.asarray(a) @ b
 
 
-@_stands_for(np.inner)
-def _inner(a: Any, b: Any) -> Any:
-    if _dimensions(a) != 1 or _dimensions(b) != 1:
-        raise TypeError("np.inner of ciphertexts takes two vectors: write `a @ b.T` for matrices")
-    return _dot(a, b)
-
-
 @_stands_for(np.transpose)
 def _transpose(a: Any, axes: None = None) -> Any:
     if axes is not None and tuple(axes) != tuple(reversed(range(len(a.shape)))):
@@ -215,8 +221,10 @@ def _concatenate(arrays: Any, axis: int = 0) -> Any:
 
 @_stands_for(np.stack)
 def _stack(arrays: Any, axis: int = 0) -> Any:
+    if axis in (1, -1) and all(_dimensions(part) == 1 for part in arrays):
+        return _arrays.concatenate([part.reshape(-1, 1) for part in arrays], axis=1)
     if axis != 0:
-        raise TypeError(f"np.stack of ciphertexts makes rows, along axis 0, and not along {axis}")
+        raise TypeError(f"np.stack of ciphertexts puts vectors side by side as rows, or as columns with axis=1, and not along {axis}")
     return _arrays.stack(arrays)
 
 

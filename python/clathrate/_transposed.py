@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, ClassVar, final, overload
 
+import numpy as np
+
 from . import _native as native
 from ._ciphertext import Ciphertext
 from ._indexing import item_of_view
-from ._unreadable import UnreadableView, factor, operand, refuse_divisor
+from ._unreadable import Unreadable, UnreadableView, factor, operand, refuse_divisor
 from ._wrapping import Wrapped, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
 
     Operators: `view @ ct`, for an encrypted matrix, gives a ciphertext; `view @ W`, for a plain matrix, `view + x`, `view - x` and
     `view * x`, for plain numbers x, give views. `SecretKey.decrypt` takes views, too. `view[:, columns]` picks columns, by an integer, a
-    slice or a list, and `view[2:5]` a range of rows.
+    slice or a list, and `view[2:5]` a range of rows. In slots a view has everything that a ciphertext has: what the view itself does not
+    do is done with `view.to_rows()`, which takes rotations and a level.
 
     Examples
     --------
@@ -70,7 +73,8 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
     def to_rows(self, progress: Progress = None) -> Ciphertext:
         """The same matrix as an ordinary ciphertext, whose rows are polynomials, by switching keys.
 
-        The transposition takes about 2.5 switches for each power of X that a polynomial has, and adds their errors. `trace` finds the keys.
+        In coefficients the transposition takes about 2.5 switches for each power of X that a polynomial has, and adds their errors. In
+        slots it takes a level, and rotations for the distances that numbers move. `trace` finds the keys.
 
         Parameters
         ----------
@@ -87,7 +91,7 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         MissingKeyError
             Where no keys are attached, or they lack one of the rotations.
         ShapeError
-            For complex numbers, and unless the matrix is in coefficients.
+            For complex numbers in coefficients.
         CancelledError
             Where the progress function returned False.
 
@@ -221,23 +225,49 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         picked: TransposedCiphertext = wrap(item_of_view(self._native.T, index).T)
         return picked
 
-    def __add__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext:
-        return TransposedCiphertext._of(self._native.__add__(_summand(other)))
+    def _operated(self, operator: str, other: Any) -> Any:
+        """What an operator gives: a view for views and plain numbers, in slots a ciphertext for ciphertexts."""
+        if isinstance(other, Ciphertext) and self._in_slots():
+            return getattr(self.to_rows(), operator)(other)
+        return TransposedCiphertext._of(getattr(self._native, operator)(_summand(other)))
+
+    @overload
+    def __add__(self, other: Ciphertext) -> Ciphertext: ...
+    @overload
+    def __add__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext: ...
+    def __add__(self, other: Any) -> Any:
+        return self._operated("__add__", other)
 
     def __radd__(self, other: ArrayLike) -> TransposedCiphertext:
         return TransposedCiphertext._of(self._native.__add__(_summand(other)))
 
-    def __sub__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext:
-        return TransposedCiphertext._of(self._native.__sub__(_summand(other)))
+    @overload
+    def __sub__(self, other: Ciphertext) -> Ciphertext: ...
+    @overload
+    def __sub__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext: ...
+    def __sub__(self, other: Any) -> Any:
+        return self._operated("__sub__", other)
 
     def __rsub__(self, other: ArrayLike) -> TransposedCiphertext:
         return TransposedCiphertext._of(self._native.__rsub__(_summand(other)))
 
-    def __mul__(self, other: float) -> TransposedCiphertext:
+    @overload
+    def __mul__(self, other: float) -> TransposedCiphertext: ...
+    @overload
+    def __mul__(self, other: Ciphertext | TransposedCiphertext | ArrayLike) -> Ciphertext: ...
+    def __mul__(self, other: Any) -> Any:
+        if self._in_slots() and (isinstance(other, Unreadable) or np.ndim(other) > 0):
+            # A view times itself is a square.
+            rows = self.to_rows()
+            return rows * (rows if other is self else other)
         given = operand(other)
         return TransposedCiphertext._of(self._native.__mul__(other if given is NotImplemented else given))
 
-    def __rmul__(self, other: float) -> TransposedCiphertext:
+    @overload
+    def __rmul__(self, other: float) -> TransposedCiphertext: ...
+    @overload
+    def __rmul__(self, other: ArrayLike) -> Ciphertext: ...
+    def __rmul__(self, other: Any) -> Any:
         return self * other
 
     def __truediv__(self, other: float) -> TransposedCiphertext:

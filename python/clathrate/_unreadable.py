@@ -127,6 +127,10 @@ class UnreadableView(Unreadable):
 
     __slots__ = ()
 
+    def _in_slots(self) -> bool:
+        """Whether the view stands for its rows, which a gather makes."""
+        return bool(self._native.T.encoding == "slots")
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[np.object_]:
         refuse_library_of_caller()
         _refuse_view("no numbers are read, and no function of numbers is taken,")
@@ -139,8 +143,23 @@ class UnreadableView(Unreadable):
         def __abs__(self) -> NoReturn:
             _refuse_view("no absolute value is taken")
 
-        def __pow__(self, exponent: object, modulus: object = None) -> NoReturn:
+        def __pow__(self, exponent: object, modulus: object = None) -> Any:
+            if self._in_slots():
+                return self.to_rows().__pow__(exponent, modulus)
             _refuse_view("no power is taken")
+
+        def __getattr__(self, name: str) -> Any:
+            from ._ciphertext import Ciphertext
+
+            if hasattr(Ciphertext, name) and not name.startswith("_") and self._in_slots():
+                return getattr(self.to_rows(), name)
+            return super().__getattr__(name)
+
+
+def entry_by_entry(x: Any) -> Any:
+    """A view in slots as a ciphertext, and anything else as it is."""
+    is_view = isinstance(x, UnreadableView) and x._in_slots()
+    return x.to_rows() if is_view else x
 
 
 def operand(other: Any) -> Any:

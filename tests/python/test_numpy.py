@@ -110,9 +110,8 @@ def test_types_of_numpy_numbers_decide_levels(key):
         (lambda x: np.add(x, x, where=np.ones(3, bool)), "takes no where"),
         (lambda x: np.sum(x, initial=1.0), r"np\.sum of ciphertexts: .*unexpected keyword argument 'initial'"),
         (lambda x: np.sum(x, dtype=float), "has no `dtype` and no `out`"),
-        (lambda x: np.stack([x, x], axis=1), "along axis 0, and not along 1"),
+        (lambda x: np.stack([x, x], axis=2), "and not along 2"),
         (lambda x: np.transpose(x, (1,)), "takes no axes"),
-        (lambda x: np.inner(np.ones((3, 3)), x), "takes two vectors"),
         (lambda x: np.asarray(x), r"is no array of numbers: .*`secret_key\.decrypt\(ct\)`"),
         (lambda x: np.concatenate([x, x], axis=None), "takes an axis, 0 or 1, and not None"),
         (lambda x: old_matrix() * x, r"np\.matrix.*np\.asarray"),
@@ -198,8 +197,6 @@ def test_real_and_imaginary_parts_are_numpys(key):
     without = key.encrypt(numbers, encoding="slots")
     with pytest.raises(cl.MissingKeyError, match="conjugat"):
         without.real_part()
-    with pytest.raises(TypeError, match="of a transposed ciphertext"):
-        np.real(x.T)
 
 
 def test_functions_of_real_numbers_refuse_complex_ones(key):

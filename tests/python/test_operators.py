@@ -297,7 +297,7 @@ def test_powers_have_whole_exponents(small):
         lambda ct: hash(ct),
         lambda ct: np.add(np.ones(2), ct, out=np.ones(2)),
         lambda ct: np.sin(ct),
-        lambda ct: np.kron(np.ones(2), ct),
+        lambda ct: np.kron(np.ones((2, 2)), ct),
         lambda ct: ct + "a",
         lambda ct: None * ct,
         lambda ct: ct % 2,

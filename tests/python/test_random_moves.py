@@ -24,7 +24,7 @@ def of_rows(shape: tuple[int, ...], index: Any) -> Callable[[Any], Any]:
 def step(rng: np.random.Generator, shape: tuple[int, ...]) -> Step:
     """A random step for an array of this shape, with its name."""
     width, size, rows = shape[-1], int(np.prod(shape)), len(shape) == 2
-    kind = rng.integers(14)
+    kind = rng.integers(18)
     if kind <= 2:
         start, end = sorted(int(place) for place in rng.integers(0, width + 1, 2))
         start = min(start, width - 1)
@@ -63,6 +63,15 @@ def step(rng: np.random.Generator, shape: tuple[int, ...]) -> Step:
     if kind == 13 and rows:
         column = rng.uniform(-1, 1, (shape[0], 1))
         return "plus a column", lambda x: x + column
+    if kind == 14 and rows:
+        return "transposed", lambda x: x.T + np.zeros(shape[::-1])
+    if kind == 15 and rows and shape[0] <= 12 and width <= 40:
+        return "times its transpose", lambda x: x @ x.T * (1 / width)
+    if kind == 16 and rows:
+        matrix = rng.normal(size=(int(rng.choice([1, 2, 5, 17])), shape[0])) / np.sqrt(shape[0])
+        return f"a matrix of {len(matrix)} rows times it", lambda x: matrix @ x
+    if kind == 17 and rows and shape[0] == width:
+        return "its diagonal", np.diagonal
     return "plus its reverse", lambda x: x + of_rows(shape, slice(None, None, -1))(x)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._indexing import item
 from .._reading import refuse_matrix
-from .._unreadable import factor, operand, refuse_divisor, refuse_exponent
+from .._unreadable import entry_by_entry, factor, operand, refuse_divisor, refuse_exponent
 from .._wrapping import encrypted, wrap
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Operators:
 
     def _operated(self, operator: Callable[[Any], native.Ciphertext], other: Any) -> Ciphertext:
         """What an operator of the extension gives."""
+        other = entry_by_entry(other)
         given = operand(other)
         if given is NotImplemented:
             return cast("Ciphertext", NotImplemented)
@@ -79,7 +80,10 @@ class Operators:
         return wrap(self._native.__matmul__(factor(other)))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
-        return encrypted(self._native.__rmatmul__(factor(other)))
+        left = factor(other)
+        if np.ndim(left) == 1 and len(self._native.shape) == 2:
+            return encrypted(self._native.__rmatmul__(np.asarray(left)[None, :]).reshape(-1))
+        return encrypted(self._native.__rmatmul__(left))
 
     def __getitem__(self, index: Any) -> Ciphertext:
         return encrypted(item(self._native, index))

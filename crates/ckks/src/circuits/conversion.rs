@@ -28,6 +28,7 @@ use crate::encoding::dft;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::LevelsNeeded;
+use crate::evaluation::kept::Keepable;
 use crate::evaluation::levels::same_scale;
 use crate::evaluation::recording::Recording;
 use crate::keys::{KeyNeeds, Operation};
@@ -44,6 +45,12 @@ const LAYERS: u32 = 5;
 pub struct ConversionOptions {
     /// Number of levels, and of maps; `None` for one per five doublings of the slots.
     pub levels: Option<usize>,
+}
+
+impl Keepable for ConversionPlan {
+    fn encoded_bytes(&self) -> usize {
+        self.plaintext_bytes()
+    }
 }
 
 /// The numbers in the slots of the transform.
@@ -73,6 +80,21 @@ pub struct ConversionPlan {
 }
 
 impl ConversionPlan {
+    /// [`ConversionPlan::new`], or the plan that `evaluator` keeps.
+    ///
+    /// # Errors
+    /// Those of [`ConversionPlan::new`].
+    pub(crate) fn kept(
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        options: ConversionOptions,
+    ) -> Result<Arc<Self>, CkksError> {
+        let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a conversion");
+        let inputs = (x.layout().of_rows(1), x.level().0, x.scale().to_bits(), options);
+        purpose.update(format!("{inputs:?} {}", x.params().rank()).as_bytes());
+        evaluator.kept().plan(&purpose, || Self::new(x, options))
+    }
+
     /// The plan for arrays like `x`, at its level and scale, to the other encoding.
     ///
     /// # Errors

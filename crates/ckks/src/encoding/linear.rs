@@ -192,6 +192,24 @@ impl LinearTransform {
             .reduced())
     }
 
+    /// Names this map among all maps, for plans that are kept.
+    pub(crate) fn write_name(&self, name: &mut blake3::Hasher) {
+        for size in [self.rows, self.columns, self.slots, self.period] {
+            name.update(&size.to_le_bytes());
+        }
+        for (shift, diagonal) in &self.diagonals {
+            name.update(&shift.to_le_bytes());
+            for value in diagonal {
+                name.update(&value.re.to_le_bytes()).update(&value.im.to_le_bytes());
+            }
+        }
+    }
+
+    /// Bytes of the numbers on the diagonals.
+    pub(crate) fn bytes(&self) -> usize {
+        self.diagonals.len() * self.period * size_of::<Complex64>()
+    }
+
     /// Whether every number is mapped to zero.
     #[must_use]
     pub(crate) fn is_zero(&self) -> bool {

@@ -6,12 +6,15 @@ use std::ops::Range;
 use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
+use super::contraction::{MAX_TERMS, Terms, check_terms};
 use super::{EncryptedArray, PlainArray};
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::blocks::multiply_rows;
+use crate::circuits::linear::gather::{MAX_DIAGONALS, is_movable, multiply_lanes};
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
+use crate::encoding::matrix::check_entries;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -87,6 +90,9 @@ impl EncryptedArray {
         weight_scale: Option<f64>,
     ) -> Result<Self, CkksError> {
         let (shape, evaluator) = (weights.shape(), &self.evaluator);
+        if self.is_in_lanes() && self.data.shape().len() == 2 && is_movable(&self.data) {
+            return self.left_multiply_lanes(weights);
+        }
         let blocks = row_blocks(shape);
         // All blocks are products of one array, bootstrapped once at most.
         let plain = evaluator.without_bootstrapping();
@@ -134,6 +140,23 @@ impl EncryptedArray {
         };
         let parts = blocks.into_iter().enumerate().map(part).collect::<Result<Vec<_>, _>>()?;
         self.beside(plain.concatenate(&parts.iter().collect::<Vec<_>>())?)
+    }
+
+    /// [`EncryptedArray::left_multiply`] for rows in slots that share polynomials, rescaled.
+    fn left_multiply_lanes(&self, weights: &dyn PlainMatrix) -> Result<Self, CkksError> {
+        let (shape, own) = (weights.shape(), self.data.shape());
+        if own[0] != shape.1 {
+            let (left, right) = (vec![shape.0, shape.1], own.to_vec());
+            let remedy = format!("the left matrix needs {}", counted(own[0], "column"));
+            return Err(CkksError::Shape { operation: PRODUCT, left, right, remedy });
+        }
+        let values = weights.rows(0..shape.0)?;
+        check_entries(shape, values.len(), PRODUCT)?;
+        if let Some((index, &value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            return Err(CkksError::NotFinite { index, value, shape: Some(vec![shape.0, shape.1]) });
+        }
+        let weights = Matrix::new(shape.0, shape.1, &values);
+        self.map_settled(|evaluator, x| multiply_lanes(evaluator, x, weights))
     }
 
     /// How [`EncryptedArray::left_multiply`] would compute, and why.
@@ -189,10 +212,12 @@ impl EncryptedArray {
         self.map_settled(|evaluator, x| multiply_rows(evaluator, x, (&transposed).into(), [columns, rows]))
     }
 
-    /// `self @ other` for encrypted matrices: the rows of this one are transposed first, by key switching.
+    /// `self @ other` for encrypted matrices. In slots it is a sum of products, where vectors are factors
+    /// too; in coefficients the rows of this one are transposed first, by key switching.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; those of [`transpose`](crate::circuits::encrypted_matrix::transpose) and
+    /// [`CkksError::Shape`]; those of [`EncryptedArray::contracted`],
+    /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
     /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
     pub fn matmul(&self, other: &Self) -> Result<Self, CkksError> {
         self.encrypted_product(other, false)
@@ -208,23 +233,22 @@ impl EncryptedArray {
     }
 
     fn encrypted_product(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
+        if [self, other].iter().any(|own| own.data.encoding() == Encoding::Slots) {
+            return self.product_in_slots(other, by_columns);
+        }
         let holder = self.holder(other);
         let evaluator = &holder.evaluator;
         let (left, right) = (self.settled_by(evaluator)?, other.settled_by(evaluator)?);
         let (shape, own) = (left.shape(), right.shape());
         let inner = if by_columns { shape.first() } else { shape.get(1) };
         if shape.len() != 2 || own.len() != 2 || inner != own.first() {
-            let left = if by_columns { shape.iter().rev().copied().collect() } else { shape.to_vec() };
             let vector = match own {
                 [count] if inner == Some(count) => {
                     format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
                 }
                 _ => String::new(),
             };
-            let remedy = format!(
-                "both operands are matrices, with as many rows on the right as columns on the left{vector}"
-            );
-            return Err(CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right: own.to_vec(), remedy });
+            return Err(not_matching(shape, own, by_columns, &vector));
         }
         holder.beside(if by_columns {
             encrypted_matrix::multiply_transposed(evaluator, &left, &right)?
@@ -237,12 +261,68 @@ impl EncryptedArray {
         })
     }
 
-    /// The transposed matrix, by key switching.
+    /// The product of matrices or vectors of which at least one is in slots.
+    fn product_in_slots(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
+        let (shape, own) = (self.data.shape(), other.data.shape());
+        let refused = || not_matching(shape, own, by_columns, "");
+        let (rows, inner) = match *shape {
+            [inner] => (1, inner),
+            [inner, rows] if by_columns => (rows, inner),
+            [rows, inner] => (rows, inner),
+            _ => return Err(refused()),
+        };
+        let columns = match *own {
+            [count] if count == inner => 1,
+            [count, columns] if count == inner => columns,
+            _ => return Err(refused()),
+        };
+        check_terms(rows.saturating_mul(inner).saturating_mul(columns)).map_err(in_coefficients)?;
+        let entries =
+            || (0..inner).flat_map(|k| (0..rows).flat_map(move |i| (0..columns).map(move |j| (i, j, k))));
+        let left_of =
+            |(i, _, k): (usize, usize, usize)| if by_columns { k * rows + i } else { i * inner + k };
+        let left: Vec<usize> = entries().map(left_of).collect();
+        let right: Vec<usize> = entries().map(|(_, j, k)| k * columns + j).collect();
+        let result: Vec<usize> =
+            (shape.len() > 1).then_some(rows).into_iter().chain((own.len() > 1).then_some(columns)).collect();
+        self.contracted(other, &result, Terms { left: &left, right: &right }).map_err(in_coefficients)
+    }
+
+    /// The transposed matrix: by a gather in slots, by key switching in coefficients.
     ///
     /// # Errors
-    /// Those of [`transpose`](crate::circuits::encrypted_matrix::transpose).
+    /// [`CkksError::Shape`] unless a matrix; those of [`EncryptedArray::gathered`] and of
+    /// [`transpose`](crate::circuits::encrypted_matrix::transpose).
     pub fn transposed(&self) -> Result<Self, CkksError> {
-        self.map_settled(encrypted_matrix::transpose)
+        let (&[rows, columns], Encoding::Slots) = (self.data.shape(), self.data.encoding()) else {
+            return self.map_settled(encrypted_matrix::transpose);
+        };
+        let sources: Vec<usize> =
+            (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j)).collect();
+        self.gathered(&[columns, rows], &sources)
+    }
+}
+
+/// The error of factors of a product whose shapes do not fit, with what else to do; the left one is read by
+/// columns where `by_columns`.
+fn not_matching(left: &[usize], right: &[usize], by_columns: bool, else_what: &str) -> CkksError {
+    let left = if by_columns { left.iter().rev().copied().collect() } else { left.to_vec() };
+    let remedy = format!(
+        "both operands are matrices, with as many rows on the right as columns on the left{else_what}"
+    );
+    CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right: right.to_vec(), remedy }
+}
+
+/// The error of a product that is too large for slots, with what to do instead.
+fn in_coefficients(error: CkksError) -> CkksError {
+    match error {
+        CkksError::OutOfRange { what, value, .. } => {
+            let remedy = format!(
+                "at most {MAX_TERMS} and {MAX_DIAGONALS}: encrypt both matrices in coefficients, where products of matrices have any size"
+            );
+            CkksError::OutOfRange { what, value, remedy }
+        }
+        other => other,
     }
 }
 

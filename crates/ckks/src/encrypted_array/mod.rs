@@ -4,7 +4,7 @@
 //! [`Evaluator`] computes what it is told; this room decides what to tell it. Operations return arrays with
 //! the keys of their operands.
 
-mod conversions;
+mod contraction;
 mod matrix;
 mod operand;
 mod operators;
@@ -14,12 +14,13 @@ mod rows;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-pub use conversions::ConversionPlans;
+pub use contraction::Terms;
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray};
 
 use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use crate::circuits::conversion::{ConversionOptions, ConversionPlan};
 use crate::circuits::linear::gather::{gather, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -55,7 +56,6 @@ const OPERATION: &str = "an operation on this array";
 pub struct EncryptedArray {
     data: Arc<Ciphertext>,
     evaluator: Evaluator,
-    conversions: ConversionPlans,
     made: Arc<Made>,
 }
 
@@ -94,18 +94,7 @@ impl EncryptedArray {
     /// An array whose operations use `evaluator`: one with keys, one for dry runs, or one without keys.
     #[must_use]
     pub fn new(data: impl Into<Arc<Ciphertext>>, evaluator: &Evaluator) -> Self {
-        Self {
-            data: data.into(),
-            evaluator: evaluator.clone(),
-            conversions: ConversionPlans::default(),
-            made: Arc::default(),
-        }
-    }
-
-    /// The same array with plans of conversions that it shares with others.
-    #[must_use]
-    pub fn with_conversions(self, conversions: &ConversionPlans) -> Self {
-        Self { conversions: conversions.clone(), ..self }
+        Self { data: data.into(), evaluator: evaluator.clone(), made: Arc::default() }
     }
 
     /// The same array, whose operations use `evaluator`.
@@ -300,8 +289,8 @@ impl EncryptedArray {
         holder.beside(work(evaluator, &left, &right)?)
     }
 
-    /// This array in the encoding `to`, by a plan that arrays share; `levels` are those that the conversion
-    /// takes, or a choice.
+    /// This array in the encoding `to`, by a plan that its evaluator keeps; `levels` are those that the
+    /// conversion takes, or a choice.
     ///
     /// # Errors
     /// Those of [`ConversionPlan::run`](crate::circuits::conversion::ConversionPlan::run) and its plan.
@@ -310,7 +299,7 @@ impl EncryptedArray {
             return Ok(self.clone());
         }
         let data = self.settled()?;
-        let plan = self.conversions.plan(&data, levels)?;
+        let plan = ConversionPlan::kept(&self.evaluator, &data, ConversionOptions { levels })?;
         self.beside(plan.run(&self.evaluator, &data)?)
     }
 
@@ -323,7 +312,7 @@ impl EncryptedArray {
             return Ok(None);
         }
         let data = self.settled_by(evaluator)?;
-        match self.conversions.plan(&data, None) {
+        match ConversionPlan::kept(evaluator, &data, ConversionOptions::default()) {
             Ok(plan) if plan.has_keys_in(evaluator) => holder.beside(plan.run(evaluator, &data)?).map(Some),
             Err(error) if error.kind() == crate::error::ErrorKind::Level => Err(error),
             _ => Ok(None),
@@ -433,7 +422,7 @@ fn broadcast_by_gather(
 }
 
 /// For each entry of an array of shape `to`, the entry of one of shape `from` that broadcasts to it.
-fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<usize> {
+fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<Option<usize>> {
     let axes = |shape: &[usize]| {
         let back = |count: usize| shape.len().checked_sub(count).map_or(1, |index| shape[index]);
         (back(2), back(1))
@@ -442,5 +431,5 @@ fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<usize> {
     let source = |row: usize, column: usize| {
         (if own_rows == 1 { 0 } else { row }) * own_columns + if own_columns == 1 { 0 } else { column }
     };
-    (0..rows).flat_map(|row| (0..columns).map(move |column| source(row, column))).collect()
+    (0..rows).flat_map(|row| (0..columns).map(move |column| Some(source(row, column)))).collect()
 }

@@ -15,6 +15,32 @@ fn may_be_joined(parts: &[&Ciphertext]) -> bool {
     parts.iter().all(|part| is_movable(part) && rows(part) == rows(parts[0]))
 }
 
+/// Whether a gather can bring the rows of all parts to those of one array.
+fn are_rows_of_one_length(parts: &[&Ciphertext]) -> bool {
+    parts.iter().all(|part| is_movable(part) && part.layout().columns() == parts[0].layout().columns())
+}
+
+/// The rows of all parts, one below the other, as rows that share polynomials: the sum of arrays in which
+/// the rows of other parts are zero.
+fn rows_by_gathers(evaluator: &Evaluator, parts: &[&Ciphertext]) -> Result<Ciphertext, CkksError> {
+    let rows: usize = parts.iter().map(|part| part.layout().rows()).sum();
+    let columns = parts[0].layout().columns();
+    let (mut before, mut sum) = (0, None);
+    for &part in parts {
+        let count = part.layout().rows() * columns;
+        let sources: Vec<Option<usize>> = (0..rows * columns)
+            .map(|place| place.checked_sub(before).filter(|&source| source < count))
+            .collect();
+        before += count;
+        let own = gather(evaluator, part, &[rows, columns], None, &sources)?;
+        sum = Some(match sum {
+            None => own,
+            Some(sum) => evaluator.add(&sum, &own)?,
+        });
+    }
+    sum.ok_or(CkksError::no_terms(CONCATENATION))
+}
+
 /// The operation's name in errors.
 const CONCATENATION: &str = "a concatenation";
 
@@ -122,7 +148,8 @@ impl EncryptedArray {
     /// that do not fit, and for more than 2048 distances; [`CkksError::Unsuitable`] for shared masks; missing
     /// keys.
     pub fn gathered(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
-        self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, sources))
+        let sources: Vec<Option<usize>> = sources.iter().copied().map(Some).collect();
+        self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, &sources))
     }
 
     /// The rows of all parts, one below the other.
@@ -136,7 +163,17 @@ impl EncryptedArray {
             let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.data).collect();
             return holder.beside(holder.evaluator.concatenate(&data)?);
         }
-        Self::gather(parts, CONCATENATION, |holder, data| holder.beside(holder.evaluator.concatenate(data)?))
+        Self::gather(parts, CONCATENATION, |holder, data| {
+            let joined = match holder.evaluator.concatenate(data) {
+                Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. })
+                    if are_rows_of_one_length(data) =>
+                {
+                    rows_by_gathers(&holder.evaluator, data)
+                }
+                joined => joined,
+            };
+            holder.beside(joined?)
+        })
     }
 
     /// The columns of all parts, one beside the other.

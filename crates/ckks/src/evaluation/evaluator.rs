@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::{LatticeError, Level};
 
+use super::kept::KeptPlans;
 use super::recording::Recording;
 use crate::arrays::memory::Footprint;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
@@ -42,6 +43,8 @@ pub struct Evaluator {
     progress: Progress,
     /// Bootstraps operands that lack the levels of an operation, if set.
     automatic: Option<Arc<dyn AutomaticBootstraps>>,
+    /// Plans of linear maps and conversions that operations made.
+    kept: KeptPlans,
 }
 
 /// The levels that an operation needs.
@@ -170,7 +173,7 @@ impl<'q> KeyQuery<'q> {
 
 impl Evaluator {
     fn of(params: Params, keys: Keys) -> Self {
-        Self { params, keys, progress: Progress::none(), automatic: None }
+        Self { params, keys, progress: Progress::none(), automatic: None, kept: KeptPlans::default() }
     }
 
     /// An evaluator without keys, for operations that need none. Products of ciphertexts and rotations need
@@ -218,6 +221,18 @@ impl Evaluator {
             Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             Keys::None | Keys::Held(_) => Recording::default(),
         }
+    }
+
+    /// The same evaluator, which shares the plans that it keeps with others.
+    #[must_use]
+    pub fn keeping(self, plans: &KeptPlans) -> Self {
+        Self { kept: plans.clone(), ..self }
+    }
+
+    /// The plans that this evaluator keeps, with the plaintexts that they encoded.
+    #[must_use]
+    pub fn kept(&self) -> &KeptPlans {
+        &self.kept
     }
 
     /// The parameters.

@@ -7,6 +7,7 @@ pub mod broadcasting;
 mod columns;
 pub mod combinations;
 pub mod evaluator;
+pub mod kept;
 pub(crate) mod levels;
 pub mod masks;
 pub mod moves;
@@ -19,6 +20,7 @@ mod slot_columns;
 pub mod sums;
 
 pub use evaluator::Evaluator;
+pub use kept::KeptPlans;
 pub(crate) use moves::Members;
 pub(crate) use pack_samples::Packed;
 pub(crate) use slot_columns::{selected_chunks, with_columns};

@@ -34,8 +34,8 @@ impl PyCiphertext {
     }
 
     fn made(array: EncryptedArray, params: Py<PyParams>, keys: Option<Py<PyEvaluationKeys>>) -> Self {
-        let array = array.with_conversions(&params.get().conversions);
-        Self { array, params, keys }
+        let evaluator = array.evaluator().clone().keeping(&params.get().plans);
+        Self { array: array.with_evaluator(&evaluator), params, keys }
     }
 
     /// A symbol whose operators write their needs to `recorder`.

@@ -1,7 +1,7 @@
 //! Rows and columns of encrypted matrices: indexing, and arrays one below the other.
 
 use clathrate_ckks::CkksError;
-use clathrate_ckks::encrypted_array::EncryptedArray;
+use clathrate_ckks::encrypted_array::{EncryptedArray, Terms};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -41,6 +41,17 @@ impl PyCiphertext {
 
     fn gathered(&self, py: Python<'_>, shape: Vec<usize>, sources: Vec<usize>) -> PyResult<Self> {
         self.compute(py, |x| x.gathered(&shape, &sources))
+    }
+
+    fn contracted(
+        &self,
+        py: Python<'_>,
+        other: &Bound<'_, Self>,
+        shape: Vec<usize>,
+        left: Vec<usize>,
+        right: Vec<usize>,
+    ) -> PyResult<Self> {
+        self.join(py, other.get(), |x, y| x.contracted(y, &shape, Terms { left: &left, right: &right }))
     }
 
     fn pad_columns(&self, py: Python<'_>, before: usize, after: usize) -> PyResult<Self> {

@@ -1,7 +1,7 @@
 //! The class: checked parameters as Python holds them.
 
 use clathrate_ckks::circuits::automatic::AutomaticPlans;
-use clathrate_ckks::encrypted_array::ConversionPlans;
+use clathrate_ckks::evaluation::KeptPlans;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 use clathrate_lattice::Level;
 use pyo3::prelude::*;
@@ -13,8 +13,8 @@ use crate::run::detached;
 #[pyclass(frozen, module = "clathrate._native", name = "Params")]
 pub struct PyParams {
     pub params: Params,
-    /// Plans that arrays under these parameters were converted by.
-    pub conversions: ConversionPlans,
+    /// Plans that operations on arrays under these parameters made.
+    pub plans: KeptPlans,
     /// Plans of bootstraps that operators ran by themselves.
     pub bootstraps: AutomaticPlans,
 }
@@ -30,7 +30,7 @@ pub fn size(py: Python<'_>, what: &str, value: Whole) -> PyResult<usize> {
 impl PyParams {
     pub fn from_core(params: Params) -> Self {
         let bootstraps = AutomaticPlans::new(&params);
-        Self { params, conversions: ConversionPlans::default(), bootstraps }
+        Self { params, plans: KeptPlans::default(), bootstraps }
     }
 
     pub fn build(py: Python<'_>, spec: ParamsSpec, runtime: Runtime) -> PyResult<Self> {

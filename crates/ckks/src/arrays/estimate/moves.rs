@@ -62,11 +62,13 @@ impl Estimate {
             .named(salt)
     }
 
-    /// The numbers at `sources`, in another shape. Numbers along both axes may come from either axis.
-    pub(crate) fn gathered(self, sources: &[usize]) -> Self {
-        let salt = sources.iter().fold(23, |salt, &source| mixed_name(salt, source as u64));
+    /// The numbers at `sources`, in another shape, and zeros. Numbers along both axes may come from either
+    /// axis.
+    pub(crate) fn gathered(self, sources: &[Option<usize>]) -> Self {
+        let place = |source: &Option<usize>| source.map_or(u64::MAX, |source| source as u64);
+        let salt = sources.iter().fold(23, |salt, source| mixed_name(salt, place(source)));
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
-        sources.iter().for_each(|&source| *times.entry(source).or_default() += 1);
+        sources.iter().flatten().for_each(|&source| *times.entry(source).or_default() += 1);
         let times = times.into_values().max().unwrap_or(1) as f64;
         let product = |of: [f64; 2]| [of[0] * of[1] * times; 2];
         let anywhere = |source: Source| Source {

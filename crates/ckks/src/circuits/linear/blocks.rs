@@ -10,8 +10,8 @@
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
+use super::LinearTransform;
 use super::gather::{in_rows_alone, is_movable};
-use super::{LinearTransform, LinearTransformOptions};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::embedding::encoding_errors;
@@ -111,7 +111,6 @@ fn multiply_few_rows(
     weights: Matrix<'_>,
 ) -> Result<Ciphertext, CkksError> {
     let (capacity, period) = (x.layout().capacity(), weights.rows.next_power_of_two());
-    let options = LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
     let mut sum: Option<Ciphertext> = None;
     let mut rounding = (0.0, 0.0);
     for (index, chunk) in chunks.iter().enumerate() {
@@ -129,7 +128,7 @@ fn multiply_few_rows(
         if transform.is_zero() {
             continue;
         }
-        let plan = transform.plan_with(x.params(), x.level(), options)?;
+        let plan = transform.kept_plan(evaluator, x)?;
         rounding = encoding_errors(x.params().degree(), plan.diagonal_scale());
         let filled = chunk.layout().of_columns(capacity);
         // The maps move noise alone; what is known of the numbers follows from the whole matrix.
@@ -159,7 +158,7 @@ fn multiply_few_rows(
 }
 
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
-fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
+pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
     let zeros = evaluator.rescale(&evaluator.multiply_mask(x, |_| false, 1.0)?)?;
     let layout = zeros.layout().of_columns(columns).with_padding(Padding::Zero);
     Ok(zeros.rearranged(with_columns(x, columns), layout))

@@ -6,8 +6,46 @@ use std::sync::{Arc, PoisonError};
 use clathrate_lattice::{Basis, Eval, PackedPlaintexts, Poly, Ring};
 
 use super::plan::{LinearTransformPlan, Step};
+use super::{LinearTransform, LinearTransformOptions};
+use crate::arrays::Ciphertext;
 use crate::encoding::encode::diagonal_to_poly;
 use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::kept::{Keepable, MAX_BYTES};
+
+impl Keepable for LinearTransformPlan {
+    fn encoded_bytes(&self) -> usize {
+        self.plaintext_bytes() + self.transform.bytes()
+    }
+}
+
+impl LinearTransform {
+    /// The plan for arrays like `x` with default options, which `evaluator` keeps. A plan whose diagonals
+    /// take more than 1 GiB encodes them for each use.
+    ///
+    /// # Errors
+    /// Those of [`LinearTransform::plan_with`].
+    pub(crate) fn kept_plan(
+        self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+    ) -> Result<Arc<LinearTransformPlan>, CkksError> {
+        let (params, level) = (x.params(), x.level());
+        let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a linear map");
+        self.write_name(&mut purpose);
+        purpose.update(&level.0.to_le_bytes()).update(&x.scale().to_le_bytes());
+        purpose.update(&params.degree().to_le_bytes()).update(&params.rank().to_le_bytes());
+        let make = || {
+            let primes = params.chain().basis(level).len();
+            let on_the_fly =
+                self.shifts().count() * 2 * self.period() * primes * size_of::<u64>() > MAX_BYTES;
+            let options =
+                LinearTransformOptions { input_scale: Some(x.scale()), on_the_fly, ..Default::default() };
+            Arc::new(self).plan_of(params, level, options)
+        };
+        evaluator.kept().plan(&purpose, make)
+    }
+}
 
 /// Minimum number of slots of a subring.
 const MIN_SLOTS: usize = 4;

@@ -1,15 +1,17 @@
-//! Gathers: numbers of slots at other places, in any order and any number of times, by linear maps whose
-//! diagonals hold ones and zeros. There is a diagonal for each distance that a number moves within its
-//! polynomial.
+//! Maps of the numbers of an array, wherever they lie in slots: numbers at other places, in any order and any
+//! number of times, and products of a matrix with rows that share polynomials. There is a diagonal for each
+//! distance that a number moves within its polynomial.
 
 use std::collections::BTreeMap;
 
 use rustfft::num_complex::Complex64;
 
-use super::{LinearTransform, LinearTransformOptions};
-use crate::arrays::estimate::mixed_name;
-use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
+use super::LinearTransform;
+use super::blocks::zeros;
+use crate::arrays::estimate::{Along, MatrixNorms, mixed_name};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
+use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
 use crate::evaluation::{Evaluator, doublings};
@@ -19,41 +21,37 @@ const GATHER: &str = "a selection of numbers";
 
 /// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
 /// their number.
-const MAX_DIAGONALS: usize = 2048;
+pub(crate) const MAX_DIAGONALS: usize = 2048;
 
 /// Whether [`gather`] takes this array.
 pub(crate) fn is_movable(x: &Ciphertext) -> bool {
     let layout = x.layout();
-    (layout.encoding(), layout.order(), layout.bodies()) == (Encoding::Slots, Order::Natural, 1)
+    (layout.encoding(), layout.bodies()) == (Encoding::Slots, 1)
 }
 
 /// The array with a polynomial, or several, for each row, as it is encrypted by default.
 pub(crate) fn in_rows_alone(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
     let shape = x.shape().to_vec();
     let to = Layout::new(&shape, Encoding::Slots, x.params().degree())?;
-    gather(evaluator, x, &shape, Some(to), &(0..shape.iter().product()).collect::<Vec<_>>())
+    gather(evaluator, x, &shape, Some(to), &(0..shape.iter().product()).map(Some).collect::<Vec<_>>())
 }
 
 /// The array of shape `shape` whose entry `i` is entry `sources[i]` of `x`, both counted along the rows, at
-/// the places of the layout `to`. By default short rows share polynomials.
+/// the places of the layout `to`; zero without a source. By default short rows share polynomials.
 ///
 /// # Errors
 /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] unless there is a source for each entry;
 /// [`CkksError::OutOfRange`] for entries that `x` does not have, and for more than 2048 distances in all
-/// polynomials; [`CkksError::Unsuitable`] for slots in bit-reversed order and for shared masks; missing keys;
-/// level errors.
+/// polynomials; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
 pub(crate) fn gather(
     evaluator: &Evaluator,
     x: &Ciphertext,
     shape: &[usize],
     to: Option<Layout>,
-    sources: &[usize],
+    sources: &[Option<usize>],
 ) -> Result<Ciphertext, CkksError> {
     evaluator.check(x)?;
     check_slots(x, GATHER)?;
-    if x.layout().order() != Order::Natural {
-        return Err(CkksError::bit_reversed(GATHER));
-    }
     if x.layout().bodies() > 1 {
         return Err(CkksError::shared_mask(
             GATHER,
@@ -71,7 +69,9 @@ pub(crate) fn gather(
     };
     let to = to.of_numbers(x.is_complex()).with_padding(Padding::Zero);
     let count = x.shape().iter().product::<usize>();
-    if sources.len() != shape.iter().product::<usize>() || sources.iter().any(|&source| source >= count) {
+    if sources.len() != shape.iter().product::<usize>()
+        || sources.iter().flatten().any(|&source| source >= count)
+    {
         let remedy = format!("give the places of {shape:?} numbers, each below {count}");
         return Err(CkksError::Shape {
             operation: GATHER,
@@ -80,24 +80,92 @@ pub(crate) fn gather(
             remedy,
         });
     }
-    if to.same_places(x.layout()) && sources.iter().copied().eq(0..count) {
+    if to.same_places(x.layout()) && sources.iter().copied().eq((0..count).map(Some)) {
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    let maps = maps(x.layout(), &to, sources)?;
+    let moved = map_entries(evaluator, x, &to, |entry| sources[entry].map(|source| (source, 1.0)))?;
+    let (slots, alike) = (moved.slots, moved.alike);
+    let period = x.layout().period().max(to.period());
+    let rounding = moved.rounding.1;
+    let kept =
+        x.estimate.clone().gathered(sources).copied(period).with_cleared(&x.estimate, moved.terms, rounding);
+    let rows = moved.rows.rearranged(shape.to_vec(), to);
+    // Copies of a number have the same noise.
+    Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
+}
+
+/// `weights @ x` for a matrix in slots whose rows share polynomials: a diagonal for each distance between a
+/// row of `x` and one of the result.
+///
+/// # Errors
+/// [`CkksError::Shape`] unless `x` has a row for each column of the weights; [`CkksError::OutOfRange`] for
+/// more than 2048 distances in all polynomials; missing keys; level errors.
+pub(crate) fn multiply_lanes(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    weights: Matrix<'_>,
+) -> Result<Ciphertext, CkksError> {
+    let (inner, columns) = (x.layout().rows(), x.layout().columns());
+    let shape = vec![weights.rows, columns];
+    let to = Layout::new(&shape, Encoding::Slots, x.params().degree())?.with_lanes(None)?;
+    let to = to.of_numbers(x.is_complex());
+    let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
+    let moved = map_entries(evaluator, x, &to, |entry| {
+        let (row, column) = (entry / columns, entry % columns);
+        let own = &weights.values[row * inner..(row + 1) * inner];
+        own.iter()
+            .enumerate()
+            .filter(|(_, weight)| **weight != 0.0)
+            .map(move |(k, &weight)| (k * columns + column, weight))
+    })?;
+    let norms = MatrixNorms::of_matrix(weights.values, inner);
+    let count = moved.terms as f64;
+    let rounding = (moved.rounding.0 * count.sqrt(), moved.rounding.1 * count);
+    let kept = x.estimate.clone().mapped(Along::Rows, &norms, rounding);
+    let (slots, alike) = (moved.slots, moved.alike);
+    let product = moved.rows.rearranged(shape, to);
+    let product = product.estimated(|own| kept.with_noise_of_rows(own, slots, alike));
+    product.check_bound()?;
+    Ok(product)
+}
+
+/// The polynomials of a result whose numbers are sums of an array's numbers.
+struct Moved {
+    /// A row for each polynomial, whose estimate is that of the noise of the maps.
+    rows: Ciphertext,
+    /// The slots of the maps.
+    slots: usize,
+    /// How many polynomials of the result may have the same noise.
+    alike: usize,
+    /// The numbers that are multiplied with rounded factors and added to one number of the result, those that
+    /// are multiplied with zeros too.
+    terms: usize,
+    /// The typical and the largest rounding error of a factor.
+    rounding: (f64, f64),
+}
+
+/// The array at the places `to` whose entry `i` is the sum of the entries `parts(i)` of `x`, each times a
+/// factor.
+fn map_entries<P: IntoIterator<Item = (usize, f64)>>(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    to: &Layout,
+    parts: impl Fn(usize) -> P,
+) -> Result<Moved, CkksError> {
+    let maps = maps(x.layout(), to, parts)?;
     let (alike, diagonals) = (most_alike(&maps), most_diagonals(&maps));
-    let mut rounding = 0.0f64;
+    let mut rounding = (0.0f64, 0.0f64);
     let slots = x.layout().period().max(to.period());
     // The maps move noise alone; what is known of the numbers does not depend on how they move.
     let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
     let wide = whole.layout().with_capacity(slots)?.of_columns(slots);
     let whole = whole.rearranged(vec![wide.rows(), slots], wide);
-    let options = LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
     let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
     for ((target, source), map) in maps {
-        let transform = LinearTransform::from_diagonals(slots, map)?;
-        let plan = transform.plan_with(x.params(), x.level(), options)?;
-        rounding = rounding.max(encoding_errors(x.params().degree(), plan.diagonal_scale()).1);
+        let plan = LinearTransform::from_diagonals(slots, map)?.kept_plan(evaluator, x)?;
+        let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
+        rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
         let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
         let sum = &mut sums[target];
         *sum = Some(match sum.take() {
@@ -105,17 +173,16 @@ pub(crate) fn gather(
             Some(sum) => evaluator.add(&sum, &mapped)?,
         });
     }
-    let parts: Vec<Ciphertext> = sums.into_iter().flatten().collect();
+    let or_zeros = |sum: Option<Ciphertext>| match sum {
+        Some(sum) => Ok(sum),
+        None => zeros(evaluator, &evaluator.select_rows(&whole, &[0])?, slots),
+    };
+    let parts = sums.into_iter().map(or_zeros).collect::<Result<Vec<_>, _>>()?;
     let rows = evaluator.concatenate(&parts.iter().collect::<Vec<_>>())?;
     let steps: Vec<i64> = doublings(to.period(), slots).rev().map(|step| step as i64).collect();
-    let moved = if steps.is_empty() { rows } else { evaluator.plus_rotated(rows, &steps)? };
+    let rows = if steps.is_empty() { rows } else { evaluator.plus_rotated(rows, &steps)? };
     // Each diagonal leaves its rounding error of every number, also where it is zero.
-    let terms = diagonals * slots / to.period();
-    let period = x.layout().period().max(to.period());
-    let kept = x.estimate.clone().gathered(sources).copied(period).with_cleared(&x.estimate, terms, rounding);
-    let moved = moved.rearranged(shape.to_vec(), to);
-    // Copies of a number have the same noise.
-    Ok(moved.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
+    Ok(Moved { rows, slots, alike, terms: diagonals * slots / to.period(), rounding })
 }
 
 /// The largest number of polynomials of the result to which one polynomial is mapped in the same way: their
@@ -123,11 +190,11 @@ pub(crate) fn gather(
 fn most_alike(maps: &Maps) -> usize {
     let mut times: BTreeMap<(usize, u64), usize> = BTreeMap::new();
     for ((_, source), diagonals) in maps {
-        let ones = diagonals.iter().flat_map(|(shift, diagonal)| {
+        let factors = diagonals.iter().flat_map(|(shift, diagonal)| {
             let chosen = diagonal.iter().enumerate().filter(|(_, value)| value.re != 0.0);
-            chosen.map(|(place, _)| (*shift as u64, place as u64))
+            chosen.map(|(place, value)| [*shift as u64, place as u64, value.re.to_bits()])
         });
-        let name = ones.fold(29, |name, (shift, place)| mixed_name(mixed_name(name, shift), place));
+        let name = factors.flatten().fold(29, mixed_name);
         *times.entry((*source, name)).or_default() += 1;
     }
     times.into_values().max().unwrap_or(1)
@@ -144,18 +211,24 @@ fn most_diagonals(maps: &Maps) -> usize {
 /// distance.
 type Maps = BTreeMap<(usize, usize), Vec<(i64, Vec<Complex64>)>>;
 
-fn maps(from: &Layout, to: &Layout, sources: &[usize]) -> Result<Maps, CkksError> {
+fn maps<P: IntoIterator<Item = (usize, f64)>>(
+    from: &Layout,
+    to: &Layout,
+    parts: impl Fn(usize) -> P,
+) -> Result<Maps, CkksError> {
     let slots = from.period().max(to.period());
     let mut maps: BTreeMap<(usize, usize), BTreeMap<usize, Vec<Complex64>>> = BTreeMap::new();
     for target in 0..to.polynomials() {
         for (position, entry) in to.held(target) {
-            let (row, column) = (sources[entry] / from.columns(), sources[entry] % from.columns());
-            let place = from.place(row, column)?;
-            let diagonals = maps.entry((target, place.bundle)).or_default();
-            for position in position..position + to.copies() {
-                let shift = (place.index + from.period() - position % from.period()) % from.period();
-                let diagonal = diagonals.entry(shift).or_insert_with(|| vec![Complex64::default(); slots]);
-                diagonal[position] = Complex64::new(1.0, 0.0);
+            for (source, factor) in parts(entry) {
+                let place = from.place(source / from.columns(), source % from.columns())?;
+                let diagonals = maps.entry((target, place.bundle)).or_default();
+                for position in position..position + to.copies() {
+                    let shift = (place.index + from.period() - position % from.period()) % from.period();
+                    let diagonal =
+                        diagonals.entry(shift).or_insert_with(|| vec![Complex64::default(); slots]);
+                    diagonal[position] += factor;
+                }
             }
         }
     }

@@ -38,22 +38,20 @@ fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
 }
 
 impl LinearTransform {
-    /// `transform` of every row, at the level of `x`. For repeated use make a plan
-    /// ([`LinearTransform::plan`]), which keeps the encoded diagonals.
+    /// `transform` of every row, at the level of `x`. The evaluator keeps the encoded diagonals, up to 1 GiB
+    /// for all maps; a plan ([`LinearTransform::plan`]) keeps its own.
     ///
     /// # Errors
     /// Those of [`LinearTransform::plan`], [`LinearTransformPlan::run`], and for rows that share polynomials
     /// [`LinearTransform::in_lanes`].
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-        let options = super::LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
         if x.layout.lanes() == 1 || x.encoding() != Encoding::Slots {
-            return self.plan_with(x.params(), x.level(), options)?.run(evaluator, x);
+            return self.clone().kept_plan(evaluator, x)?.run(evaluator, x);
         }
         self.check_rows_of(evaluator, x)?;
         let layout = x.layout;
-        let plan =
-            self.in_lanes(layout.capacity(), layout.lanes())?.plan_with(x.params(), x.level(), options)?;
+        let plan = self.in_lanes(layout.capacity(), layout.lanes())?.kept_plan(evaluator, x)?;
         let mapped = plan.map_slots(evaluator, &x.polynomials_as_rows())?;
         let after = layout.of_columns(self.rows()).of_numbers(layout.is_complex() || self.is_complex());
         // Places after a row become zero; lanes without a row are mapped, too.

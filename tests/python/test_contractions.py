@@ -1,0 +1,219 @@
+"""Sums of products of two encrypted arrays in slots, or of an encrypted and a plain one, beside NumPy: on each layout, with the keys, the
+level and the error of the dry run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+RNG = np.random.default_rng(3)
+X, Y, S = (RNG.uniform(-1, 1, shape) for shape in ((3, 4), (4, 5), (4, 4)))
+U, V = RNG.uniform(-1, 1, 3), RNG.uniform(-1, 1, 4)
+LAYOUTS = [{}, {"lanes": "most"}]
+
+
+@pytest.fixture(scope="module")
+def key() -> cl.SecretKey:
+    return cl.SecretKey.generate(cl.Params.preset("insecure_deep"))  # 256 slots
+
+
+def check(key: cl.SecretKey, f: Callable[..., Any], arrays: tuple[Any, ...], **options: Any) -> int:
+    """`f` of each choice of encrypted and plain arrays; the levels that it takes at most."""
+    most = 0
+    for chosen in itertools.product((True, False), repeat=len(arrays)):
+        if not any(chosen):
+            continue
+
+        def of_encrypted(*encrypted: Any, chosen: tuple[bool, ...] = chosen) -> Any:
+            rest = iter(encrypted)
+            return f(*[next(rest) if is_encrypted else array for array, is_encrypted in zip(arrays, chosen, strict=True)])
+
+        inputs = [array for array, is_encrypted in zip(arrays, chosen, strict=True) if is_encrypted]
+        found = cl.trace(of_encrypted, *[array.shape for array in inputs], params=key.params, encoding="slots", bound=1.0, **options)
+        keys = key.evaluation_keys(found.needs)
+        result = of_encrypted(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in inputs])
+        expected = f(*arrays)
+        assert result.shape == found.result.shape == np.shape(expected), chosen
+        assert result.level == found.result.level, chosen
+        error = np.abs(key.decrypt(result) - expected).max()
+        whole = result.T if isinstance(result, cl.TransposedCiphertext) else result
+        assert error <= min(whole.error_bound, 1e-5), chosen
+        most = max(most, found.inputs[0].level - result.level)
+    return most
+
+
+@pytest.mark.parametrize("options", LAYOUTS)
+@pytest.mark.parametrize(
+    ("subscripts", "arrays"),
+    [
+        ("ij,jk->ik", (X, Y)),
+        ("ij,jk", (X, Y)),
+        ("ij,kj->ik", (X, X)),
+        ("ij,ij->", (X, X)),
+        ("ij,ij->i", (X, X)),
+        ("i,i->", (V, V)),
+        ("i,j->ij", (U, V)),
+        ("i,j->ji", (U, V)),
+        ("ij,j->i", (X, V)),
+        ("ij,i->j", (X, U)),
+        ("ij,jk->", (X, Y)),
+        ("ii,ij->j", (S, Y)),
+        ("ij,jk->k", (X, Y)),
+        ("ij,j->ij", (X, V)),
+        ("i,ij,j->", (U, X, V)),
+        ("ij,jk,kl->il", (X, Y, Y.T)),
+        ("ij->ji", (X,)),
+        ("ii->i", (S,)),
+        ("ii->", (S,)),
+        ("ij->", (X,)),
+        ("ij->j", (X,)),
+        ("ij->i", (X,)),
+        ("ji", (X,)),
+    ],
+)
+def test_sums_by_labels_are_numpys(key, subscripts, arrays, options):
+    check(key, lambda *each: np.einsum(subscripts, *each), arrays, **options)
+
+
+@pytest.mark.parametrize("options", LAYOUTS)
+@pytest.mark.parametrize(
+    ("f", "arrays"),
+    [
+        (np.trace, (S,)),
+        (np.diagonal, (X,)),
+        (lambda x: np.diagonal(x, -1), (X,)),
+        (np.diag, (S,)),
+        (np.diag, (V,)),
+        (lambda x: np.diag(x, 2), (V,)),
+        (np.tril, (S,)),
+        (lambda x: np.triu(x, 1), (X,)),
+        (np.kron, (U, V)),
+        (np.cov, (X,)),
+        (lambda x: np.cov(x, rowvar=False), (X,)),
+        (np.cov, (V,)),
+        (np.average, (X,)),
+        (lambda x: np.average(x, axis=1, weights=V), (X,)),
+        (lambda x: np.average(x, weights=np.abs(X)), (X,)),
+        (lambda x: np.broadcast_to(x, (3, 4)), (V,)),
+        (lambda x: np.column_stack([x, x[::-1]]), (V,)),
+        (lambda x: np.stack([x, x], axis=1), (V,)),
+        (lambda x, y: np.tensordot(x, y, 1), (X, Y)),
+        (lambda x, y: np.tensordot(x, y, ([1], [1])), (X, X)),
+        (np.inner, (X, X)),
+        (np.inner, (X, V)),
+    ],
+)
+def test_functions_that_are_sums_of_products_are_numpys(key, f, arrays, options):
+    check(key, f, arrays, **options)
+
+
+@pytest.mark.parametrize("options", LAYOUTS)
+@pytest.mark.parametrize(
+    ("f", "arrays"),
+    [
+        (lambda x: x.T + x, (S,)),
+        (lambda x: x + x.T, (S,)),
+        (lambda x: x.T - x, (S,)),
+        (lambda x: x.T * x, (S,)),
+        (lambda x: x * x.T, (S,)),
+        (lambda x: x.T * x.T, (S,)),
+        (lambda x: x.T * 2.5, (X,)),
+        (lambda x: x.T * X.T, (X,)),
+        (lambda x: X.T * x.T, (X,)),
+        (lambda x: x.T.sum(axis=0), (X,)),
+        (lambda x: np.sum(x.T, axis=1), (X,)),
+        (lambda x: np.concatenate([x.T, x]), (S,)),
+        (lambda x: x.T**2, (X,)),
+        (lambda x: x.T.reshape(-1), (X,)),
+        (lambda x: Y.T @ x.T, (X,)),
+        (lambda x: x.T @ X, (X,)),
+        (lambda v, x: v @ x, (U, X)),
+        (lambda x, v: x @ v, (X, V)),
+        (lambda x, y: x.T @ y, (X, X)),
+        (lambda x, y: x @ y.T, (X, X)),
+        (lambda x, y: x.T @ y.T, (Y, X)),
+    ],
+)
+def test_transposed_matrices_in_slots_are_arrays(key, f, arrays, options):
+    check(key, f, arrays, **options)
+
+
+def test_products_of_matrices_of_any_shape_take_two_levels(key):
+    rng = np.random.default_rng(11)
+    for case in range(24):
+        rows, inner, columns = (int(size) for size in rng.integers(1, 12, 3))
+        x, y = rng.uniform(-1, 1, (rows, inner)), rng.uniform(-1, 1, (inner, columns))
+        assert check(key, lambda x, y: x @ y, (x, y), **LAYOUTS[case % 2]) <= 2
+
+
+def test_results_may_be_longer_than_a_polynomial(key):
+    rng = np.random.default_rng(12)
+    for shapes in (((20, 2), (2, 30)), ((2, 3), (3, 300)), ((300,), (300, 2)), ((40, 9), (9,))):
+        check(key, lambda x, y: x @ y, tuple(rng.uniform(-1, 1, shape) for shape in shapes), lanes="most")
+
+
+class InSlots(np.ndarray):
+    """A plain array with the method that converts an encrypted one."""
+
+    def to_slots(self) -> InSlots:
+        return self
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: x.to_slots() @ y.to_slots().T,
+        lambda x, y: x.to_slots() @ y.T,
+        lambda x, y: x.to_slots()[:, ::-1],
+        lambda x, y: x.to_slots() + y.to_slots()[::-1],
+    ],
+)
+def test_arrays_that_were_in_coefficients_are_factors(key, f):
+    """Their slots are in bit-reversed order."""
+    keys = key.keys_for(f, X.shape, X.shape, encoding="coefficients", bound=1.0)
+    x, y = (key.encrypt(X * factor, encoding="coefficients", bound=1.0).with_keys(keys) for factor in (1.0, 0.5))
+    a, b = ((X * factor).view(InSlots) for factor in (1.0, 0.5))
+    result = f(x, y)
+    assert np.abs(key.decrypt(result) - np.asarray(f(a, b))).max() <= min(result.error_bound, 1e-5)
+
+
+@pytest.mark.parametrize("size", [40, 300])
+def test_large_products_name_the_limit_and_the_other_encoding(key, size):
+    x, y = (key.encrypt(np.ones((size, size)), encoding="slots") for _ in range(2))
+    with pytest.raises(cl.DataError, match=r"at most .* encrypt both matrices in coefficients"):
+        x @ y
+    with pytest.raises(cl.DataError, match="at most "):
+        np.einsum("ij,jk->ik", x, y)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda x: np.einsum("ij,jk->ik", x), "has 2 for 1"),
+        (lambda x: np.einsum("ijk->i", x), "stands for an array of 3 axes, and this one has the shape \\(3, 4\\)"),
+        (lambda x: np.einsum("ij,ij->ij", x, np.ones((3, 5))), 'with the label "j" have 4 and 5 numbers'),
+        (lambda x: np.einsum("ij->ii", x), "each once"),
+        (lambda x: np.einsum("ij->k", x), "some of those of the operands"),
+        (lambda x: np.einsum("...j->...", x), "neither"),
+        (lambda x: np.einsum(x, [0, 1], [1]), "as one string first"),
+        (lambda x: x @ np.ones(3), "do not fit"),
+        (lambda x: x @ x, "as many rows on the right as columns on the left"),
+        (lambda x: np.ones((2, 4)) @ x, "needs 3 columns"),
+        (lambda x: np.full((2, 3), np.nan) @ x, r"nan at index \(0, 0\)"),
+        (lambda x: np.average(x, weights=[1.0, -1.0, 0.0], axis=0), None),
+    ],
+)
+def test_wrong_labels_and_shapes_are_named(key, wrong, message):
+    x = key.encrypt(X, encoding="slots", lanes="most")
+    if message is None:
+        with pytest.raises(ZeroDivisionError, match="sum to zero"):
+            wrong(x)
+        return
+    with pytest.raises((TypeError, cl.ClathrateError), match=message):
+        wrong(x)
