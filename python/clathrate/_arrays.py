@@ -214,5 +214,30 @@ def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
     for index, part in enumerate(arrays):
         if isinstance(part, Ciphertext) and not -part.ndim <= axis < part.ndim:
             raise ShapeError(f"part {index} has shape {part.shape}, and no axis {axis}")
+    if any(isinstance(part, Ciphertext) and part.ndim > 2 for part in arrays):
+        return _concatenated_stacks(arrays, axis)
     vectors = any(isinstance(part, Ciphertext) and part.ndim == 1 for part in arrays)
     return hstack(arrays) if vectors or axis in (1, -1) else vstack(arrays)
+
+
+def _concatenated_stacks(parts: list[Any], axis: int) -> Ciphertext:
+    """Arrays of more than two axes joined along one: rows that come one after the other, or rows that become longer."""
+    shapes = [part.shape for part in parts]
+    where = axis % len(shapes[0])
+    alike = all(
+        len(shape) == len(shapes[0]) and shape[:where] + shape[where + 1 :] == shapes[0][:where] + shapes[0][where + 1 :]
+        for shape in shapes
+    )
+    if not alike:
+        raise ShapeError(f"parts of shapes {', '.join(map(str, shapes))} are not joined along axis {axis}: their other axes are equal")
+    result = (*shapes[0][:where], sum(shape[where] for shape in shapes), *shapes[0][where + 1 :])
+    width = shapes[0][-1]
+    if where == len(result) - 1:
+        return hstack([part.reshape(-1, part.shape[-1]) for part in parts]).reshape(*result)
+    joined = vstack([part.reshape(-1, width) for part in parts])
+    if where == 0:
+        return joined.reshape(*result)
+    # The rows of the parts come by turns.
+    firsts = np.cumsum([0, *(int(np.prod(shape[:-1])) for shape in shapes)])
+    rows = [np.arange(np.prod(shape[:-1])).reshape(shape[:-1]) + first for shape, first in zip(shapes, firsts, strict=False)]
+    return joined[np.concatenate(rows, axis=where).reshape(-1)].reshape(*result)

@@ -9,14 +9,11 @@ import numpy as np
 
 from ._ciphertext import Ciphertext
 from ._transposed import TransposedCiphertext
-from ._wrapping import encrypted
+from ._wrapping import encrypted, wrap
 from .errors import DataError
 
 # The most products that are added: their places are lists in memory.
 _MAX_TERMS = 2**22
-
-# The label of the numbers of an array in one row, which no operand has.
-_ALL = "Z"
 
 
 def _is_encrypted(x: Any) -> bool:
@@ -47,9 +44,9 @@ def _labels(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str]
     if not arrow:
         output = "".join(sorted(label for label in set(left) - {","} if left.count(label) == 1))
     sizes: dict[str, int] = {}
-    if len(labels) != len(operands) or "." in subscripts or not (left.replace(",", "") + "x" + output).isalpha() or _ALL in subscripts:
+    if len(labels) != len(operands) or "." in subscripts or not (left.replace(",", "") + "x" + output).isalpha():
         raise TypeError(
-            f'np.einsum of ciphertexts takes a group of letters for each operand, and neither "..." nor "{_ALL}": "{subscripts}" has '
+            f'np.einsum of ciphertexts takes a group of letters for each operand, and no "...": "{subscripts}" has '
             f"{len(labels)} for {len(operands)}"
         )
     for own, x in zip(labels, operands, strict=True):
@@ -70,8 +67,6 @@ def _pair(arrays: list[Any], labels: list[str], output: str) -> Any:
         arrays, labels = arrays[::-1], labels[::-1]
     if not _is_encrypted(arrays[0]):
         return np.einsum(f"{','.join(labels)}->{output}", *arrays)
-    if len(output) > 2:
-        raise TypeError(f'np.einsum of ciphertexts gives arrays of at most two axes, and "{output}" has {len(output)}')
     if len(arrays) == 2 and _is_encrypted(arrays[1]):
         return _contracted(arrays, labels, output)
     x, own = arrays[0], labels[0]
@@ -101,7 +96,16 @@ def _scaled(x: Any, own: str, w: Any, others: str, output: str) -> Any:
         x = x * w
     summed = tuple(axis for axis, label in enumerate(own) if label not in output)
     x = x.sum(axis=summed) if summed else x
-    return x.T if len(output) == 2 and [label for label in own if label in output] != list(output) else x
+    return _ordered(x, "".join(label for label in own if label in output), output)
+
+
+def _ordered(x: Any, labels: str, output: str) -> Any:
+    """An array with its axes in another order."""
+    if labels == output:
+        return x
+    if len(labels) == 2:
+        return x.T
+    return encrypted(x._native.permuted([labels.index(label) for label in output]))
 
 
 def _multiplied(x: Any, own: str, w: Any, others: str, output: str) -> Any:
@@ -110,57 +114,65 @@ def _multiplied(x: Any, own: str, w: Any, others: str, output: str) -> Any:
     free = "".join(label for label in others if label != inner)
     rows = np.einsum(f"{others}->{free}{inner}", w).reshape(-1, w.shape[others.index(inner)])
     kept = own.replace(inner, "")
-    if not kept:
-        product, order = rows @ x, free
-        product = product.reshape(*[w.shape[others.index(label)] for label in free])
-    elif own[0] == inner:
-        product, order = rows @ x, free + kept
-    else:
-        product, order = x @ rows.T, kept + free
-    if len(order) > 2:
-        raise TypeError(f'np.einsum of ciphertexts gives arrays of at most two axes, and "{order}" has {len(order)}')
-    return product.T if order != output else product
+    if len(free) > 1 or (len(own) > 2 and own[-1] != inner):
+        return _mapped(x, own, w, others, output)
+    if own[-1] != inner or not kept:
+        return _ordered(rows @ x, free + kept, output)
+    return _ordered(wrap(x._native.__matmul__(np.ascontiguousarray(rows.T))), kept + free, output)
 
 
 def _mapped(x: Any, own: str, w: Any, others: str, output: str) -> Any:
-    """Any linear map of the numbers of an array, in slots."""
-    count = int(np.prod(x.shape))
-    unit = np.eye(count).reshape(count, *x.shape)
-    matrix = np.einsum(f"{_ALL}{own},{others}->{output}{_ALL}", unit, w)
-    shape = matrix.shape[:-1]
-    return _by_matrix(x, matrix.reshape(-1, count), shape)
+    """Any linear map of the numbers of an array, in slots: sums of numbers times factors."""
+    sizes = dict(zip(own + others, [*x.shape, *w.shape], strict=True))
+    shape, places = _grid(sizes, output)
+    factors = np.broadcast_to(w[tuple(places[label] for label in others)], next(iter(places.values())).shape)
+    return encrypted(x._native.mapped(shape, _counted(places, own, x.shape).tolist(), factors.tolist()))
 
 
-def _by_matrix(x: Ciphertext, matrix: Any, shape: tuple[int, ...]) -> Ciphertext:
-    """The numbers of `x`, counted along the rows, times a matrix, in another shape."""
-    chosen = np.argmax(matrix != 0, axis=1)
-    if np.array_equal(matrix, np.eye(matrix.shape[1])[chosen]):
-        return encrypted(x._native.gathered(list(shape), chosen.tolist()))
-    result: Ciphertext = (matrix @ x.reshape(-1)).reshape(*shape)
-    return result
+def _grid(sizes: dict[str, int], output: str) -> tuple[list[int], dict[str, Any]]:
+    """The shape of the result, and the index of each term along the axis of each label: for all entries the first term, then the second."""
+    order = "".join(label for label in sizes if label not in output) + output
+    lengths = [sizes[label] for label in order]
+    count = np.prod(lengths, dtype=float)
+    if count > _MAX_TERMS:
+        raise DataError(f"np.einsum of ciphertexts adds at most {_MAX_TERMS} products, and here are {count:.0f}: take the sums in parts")
+    return [sizes[label] for label in output], dict(zip(order, np.indices(lengths).reshape(len(order), -1), strict=True))
+
+
+def _counted(places: dict[str, Any], labels: str, shape: tuple[int, ...]) -> Any:
+    """The place of each term in an array with these labels, counted along the rows."""
+    terms = next(iter(places.values())).size if places else 1
+    return np.ravel_multi_index([places[label] for label in labels], shape) if labels else np.zeros(terms, dtype=int)
 
 
 def _contracted(arrays: list[Any], labels: list[str], output: str) -> Ciphertext:
     """The sums of products of two encrypted arrays."""
     x, y = arrays
     sizes = {label: size for own, array in zip(labels, arrays, strict=True) for label, size in zip(own, array.shape, strict=True)}
-    summed = "".join(label for label in sizes if label not in output)
-    order = summed + output
-    count = int(np.prod([sizes[label] for label in order], dtype=float))
-    if count > _MAX_TERMS:
-        raise DataError(f"np.einsum of ciphertexts adds at most {_MAX_TERMS} products, and here are {count}: take the sums in parts")
-    places = np.indices([sizes[label] for label in order]).reshape(len(order), -1)
-    of_label = dict(zip(order, places, strict=True))
-    if places.shape[1:] == (0,) or not order:
-        of_label, places = {}, np.zeros((0, 1), dtype=int)
+    shape, places = _grid(sizes, output)
+    left, right = (_counted(places, own, array.shape).tolist() for own, array in zip(labels, arrays, strict=True))
+    return encrypted(x._native.contracted(y._native, shape, left, right))
 
-    def sources(own: str, array: Any) -> list[int]:
-        if not own:
-            return [0] * places.shape[1]
-        return np.ravel_multi_index([of_label[label] for label in own], array.shape).tolist()
 
-    shape = [sizes[label] for label in output]
-    return encrypted(x._native.contracted(y._native, shape, sources(labels[0], x), sources(labels[1], y)))
+def matmul(a: Any, b: Any) -> Any:
+    """The products of stacks of matrices, as NumPy has them: axes before the last two broadcast."""
+    left, right = (x if _is_encrypted(x) else np.asarray(x) for x in (a, b))
+    if not left.ndim or not right.ndim:
+        raise TypeError("a matrix product takes arrays with axes: multiply by a number with `*`")
+    if isinstance(left, Ciphertext) and isinstance(right, Ciphertext):
+        return encrypted(left._native.__matmul__(right._native))
+    stack = [chr(ord("p") + axis) for axis in range(max(left.ndim, right.ndim, 2) - 2)]
+    of_left, of_right = ([*stack[len(stack) - max(x.ndim - 2, 0) :]] for x in (left, right))
+    # An axis of length 1 broadcasts: it has a label of its own, which is added up.
+    for own, x, other, name in ((of_left, left, right, "A"), (of_right, right, left, "F")):
+        for place in range(len(own)):
+            back = len(own) - place + 2
+            if x.shape[-back] == 1 and other.ndim >= back and other.shape[-back] != 1:
+                own[place] = chr(ord(name) + place)
+    first = [*of_left, *("ik" if left.ndim > 1 else "k")]
+    second = [*of_right, *("kj" if right.ndim > 1 else "k")]
+    output = [*stack, *("i" if left.ndim > 1 else ""), *("j" if right.ndim > 1 else "")]
+    return einsum(f"{''.join(first)},{''.join(second)}->{''.join(output)}", left, right)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -193,10 +205,9 @@ def diagonal(a: Any, offset: int = 0) -> Any:
 def diag(v: Any, k: int = 0) -> Any:
     if v.ndim == 2:
         return diagonal(v, k)
-    matrix = np.stack([np.diag(row, k).reshape(-1) for row in np.eye(v.shape[0])], axis=-1)
-    shape = np.diag(np.empty(v.shape), k).shape
-    result: Ciphertext = (matrix @ v).reshape(*shape)
-    return result
+    places = np.diag(np.arange(v.shape[0]), k)
+    factors = np.diag(np.ones(v.shape[0]), k)
+    return encrypted(v._native.mapped(list(places.shape), places.reshape(-1).tolist(), factors.reshape(-1).tolist()))
 
 
 def tril(m: Any, k: int = 0) -> Any:
@@ -219,9 +230,15 @@ def _picked(name: str, function: Callable[[Any], Any], x: Any) -> Ciphertext:
 
 def kron(a: Any, b: Any) -> Any:
     dimensions = [len(x.shape) if _is_encrypted(x) else np.ndim(x) for x in (a, b)]
-    if dimensions != [1, 1]:
-        raise TypeError(f"np.kron of ciphertexts takes two vectors, and these have {dimensions[0]} and {dimensions[1]} axes")
-    return einsum("i,j->ij", a, b).reshape(-1)
+    if dimensions == [1, 1]:
+        return einsum("i,j->ij", a, b).reshape(-1)
+    if dimensions != [2, 2]:
+        raise TypeError(
+            f"np.kron of ciphertexts takes two vectors or two matrices, and these have {dimensions[0]} and {dimensions[1]} axes"
+        )
+    blocks = einsum("ij,kl->ikjl", a, b)
+    rows, own_rows, columns, own_columns = blocks.shape
+    return blocks.reshape(rows * own_rows, columns * own_columns)
 
 
 def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:

@@ -25,6 +25,8 @@ def item(x: native.Ciphertext, index: Any) -> native.Ciphertext:
         lengths = iter(picked.shape)
         return picked.reshape(*(1 if new else next(lengths, 1) for new in _new_axes(parts, len(shape))))
     indices = _of_each_axis(parts, len(shape))
+    if len(shape) > 2:
+        return _gathered(x, tuple(indices))
     if indices and x.encoding == "slots" and _scatters(indices[-1]):
         return _gathered(x, tuple(indices))
     if len(indices) == 2:
@@ -59,12 +61,39 @@ def _scatters(index: Any) -> bool:
     return not _takes_all(index) and _place(index) is None and not (isinstance(index, slice) and index.step in (None, 1))
 
 
-def _gathered(x: native.Ciphertext, index: tuple[Any, ...]) -> native.Ciphertext:
-    """Any numbers of an array in slots, in any order."""
-    picked = np.arange(np.prod(x.shape, dtype=int)).reshape(x.shape)[index]
-    if picked.size == 0:
+def chosen(x: native.Ciphertext, places: Any) -> native.Ciphertext | None:
+    """The numbers with the places `places`, counted along the rows, in their shape; negative places are zeros. Where they are whole rows,
+    rows are picked, and otherwise numbers are moved, in slots. None for parts of rows in coefficients.
+    """
+    if places.size == 0:
         raise TypeError("an index picks no number: encrypted arrays have at least one")
-    return x.gathered(list(picked.shape), picked.ravel().tolist())
+    width = x.shape[-1] if x.shape else 1
+    if places.shape and places.shape[-1] == width:
+        by_row = places.reshape(-1, width)
+        rows = by_row[:, 0] // width
+        if np.array_equal(by_row, rows[:, None] * width + np.arange(width)):
+            count = int(np.prod(x.shape[:-1]))
+            if np.array_equal(rows, np.arange(count)):
+                return x.reshape(*places.shape)
+            if count > 1:
+                whole = x if len(x.shape) == 2 else x.reshape(-1, width)
+                return whole.pick(rows.tolist(), False, None).reshape(*places.shape)
+    if x.encoding != "slots":
+        return None
+    return x.gathered(list(places.shape), [place if place >= 0 else None for place in places.reshape(-1).tolist()])
+
+
+def _numbered(x: native.Ciphertext) -> Any:
+    """The place of each number of an array, in its shape."""
+    return np.arange(np.prod(x.shape, dtype=int)).reshape(x.shape)
+
+
+def _gathered(x: native.Ciphertext, index: tuple[Any, ...]) -> native.Ciphertext:
+    """Any numbers of an array, in any order."""
+    picked = chosen(x, np.asarray(_numbered(x)[index]))
+    if picked is None:
+        raise TypeError("parts of the rows of an array in coefficients are picked of matrices and vectors: encrypt the array in slots")
+    return picked
 
 
 def _place(index: Any) -> int | None:

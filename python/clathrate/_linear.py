@@ -14,7 +14,10 @@ import numpy as np
 
 from ._arrays import concatenate
 from ._ciphertext import Ciphertext
+from ._einsum import einsum
+from ._indexing import chosen
 from ._transposed import TransposedCiphertext
+from ._wrapping import encrypted
 
 # Vectors of more numbers are moved and filtered by slices, because a matrix of as many rows and columns takes gigabytes.
 _LONG = 4096
@@ -28,7 +31,7 @@ def place(name: str, x: Any, axis: Any, default: int | None = None) -> int:
         raise TypeError(f"np.{name} of ciphertexts has one encrypted operand, and here it is a plain one's place")
     if axis is None:
         if x.ndim != 1 and default is None:
-            raise TypeError(f"np.{name} of a ciphertext with {x.ndim} axes: name one with `axis=0` or `axis=1`")
+            raise TypeError(f"np.{name} of a ciphertext with {x.ndim} axes: name one with `axis=`")
         axis = default if x.ndim != 1 else 0
     found = operator.index(axis)
     if not -x.ndim <= found < x.ndim:
@@ -44,6 +47,9 @@ def along(name: str, function: Callable[[Any], Any], x: Any, axis: Any) -> Any:
         raise TypeError(f"np.{name} of ciphertexts gives arrays with at least one number along the axis")
     if np.isrealobj(matrix) and np.array_equal(matrix, np.rint(matrix)):
         matrix = matrix.astype(np.int64)  # products with integers take no level
+    if x.ndim > 2:
+        labels = "abcdef"[: x.ndim]
+        return einsum(f"{labels},z{labels[where]}->{labels.replace(labels[where], 'z')}", x, matrix)
     return x @ matrix.T if where == 1 else matrix @ x
 
 
@@ -51,10 +57,23 @@ def cumsum(a: Any, axis: int | None = None, dtype: None = None, out: None = None
     return along("cumsum", lambda eye: np.cumsum(eye, axis=0), a, axis)
 
 
+def _chosen(function: Callable[[Any], Any], x: Any) -> Any:
+    """What a choice of numbers picks of an array; None for parts of rows in coefficients."""
+    places = np.asarray(function(np.arange(np.prod(x.shape, dtype=int)).reshape(x.shape)))
+    picked = chosen(x._native, places)
+    return None if picked is None else encrypted(picked)
+
+
+def _choice(name: str, function: Callable[[Any, int], Any], x: Any, axis: int) -> Any:
+    """What a choice of numbers along the axis `axis` picks."""
+    picked = _chosen(lambda numbers: function(numbers, axis), x)
+    return along(name, lambda eye: function(eye, 0), x, axis) if picked is None else picked
+
+
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     axes = range(m.ndim) if axis is None else axis if isinstance(axis, Sequence) else [axis]
     for each in axes:
-        m = m[::-1] if place("flip", m, each) == 0 and m.ndim == 2 else along("flip", np.flipud, m, each)
+        m = _choice("flip", np.flip, m, place("flip", m, each))
     return m
 
 
@@ -66,32 +85,44 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
-def roll(a: Any, shift: int, axis: int | None = None) -> Any:
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if (axis is None and a.ndim > 1) or np.ndim(shift) > 0:
+        return _of_slots("roll", lambda numbers: np.roll(numbers, shift, axis), a)
     where = place("roll", a, axis)
     steps, length = operator.index(shift) % a.shape[where], a.shape[where]
     if length <= _LONG or steps == 0:
-        return along("roll", lambda eye: np.roll(eye, shift, axis=0), a, where)
+        return _choice("roll", lambda numbers, own: np.roll(numbers, shift, own), a, where)
     return _joined([_range(a, where, length - steps, length), _range(a, where, 0, length - steps)], where)
+
+
+def _of_slots(name: str, function: Callable[[Any], Any], x: Any) -> Any:
+    picked = _chosen(function, x)
+    if picked is None:
+        raise TypeError(
+            f"np.{name} moves numbers of rows, which arrays in slots do: encrypt the array in slots, or convert it by `x.to_slots()`"
+        )
+    return picked
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     if isinstance(array, TransposedCiphertext) or mode != "constant" or np.any(np.asarray(constant_values) != 0):
-        raise TypeError('np.pad of ciphertexts puts zeros around the numbers of each row, with mode="constant"')
+        raise TypeError('np.pad of ciphertexts puts zeros around the numbers, with mode="constant"')
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist() if array.ndim else []
     if not widths or any(operator.index(width) < 0 for axis in widths for width in axis):
         raise TypeError(f"np.pad of a ciphertext of shape {array.shape}: give the zeros before and behind the numbers of each axis")
-    if any(widths[0]) and array.ndim == 2:
-        raise TypeError("np.pad of ciphertexts pads rows, not columns: for zeros above and below write `cl.vstack([x[:1] * 0, x])`")
-    return Ciphertext._of(array._native.pad_columns(*widths[-1]))
+    if array.ndim <= 2 and not any(widths[0][: 2 * (array.ndim - 1)]):
+        return Ciphertext._of(array._native.pad_columns(*widths[-1]))
+    return _of_slots("pad", lambda numbers: np.pad(numbers, widths, constant_values=-1), array)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return _joined([arr, values], place("append", arr, axis))
 
 
-def tile(A: Any, reps: int) -> Any:
-    place("tile", A, None)
-    return _joined([A] * operator.index(reps), 0)
+def tile(A: Any, reps: Any) -> Any:
+    if A.ndim == 1 and np.ndim(reps) == 0:
+        return _joined([A] * operator.index(reps), 0)
+    return _of_slots("tile", lambda numbers: np.tile(numbers, reps), A)
 
 
 def outer(a: Any, b: Any) -> Any:
@@ -104,13 +135,13 @@ def _joined(parts: Sequence[Any], where: int) -> Any:
 
 
 def _range(x: Any, where: int, start: int, end: int) -> Any:
-    return x[:, start:end] if where == 1 else x[start:end]
+    return x[(*[slice(None)] * where, slice(start, end))]
 
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
     where = place("diff", a, axis)
     for _ in range(operator.index(n)):
-        a = a[:, 1:] - a[:, :-1] if where == 1 else a[1:] - a[:-1]
+        a = _range(a, where, 1, a.shape[where]) - _range(a, where, 0, a.shape[where] - 1)
     return a
 
 
@@ -159,17 +190,24 @@ def _filtered(function: Callable[..., Any], name: str, weights: Any, mode: str) 
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    return along("repeat", lambda eye: np.repeat(eye, repeats, axis=0), a, axis)
+    if axis is None and a.ndim > 1:
+        return _of_slots("repeat", lambda numbers: np.repeat(numbers, repeats), a)
+    return _choice("repeat", lambda numbers, own: np.repeat(numbers, repeats, own), a, place("repeat", a, axis))
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    return along("delete", lambda eye: np.delete(eye, obj, axis=0), arr, axis)
+    if axis is None and arr.ndim > 1:
+        return _of_slots("delete", lambda numbers: np.delete(numbers, obj), arr)
+    return _choice("delete", lambda numbers, own: np.delete(numbers, obj, own), arr, place("delete", arr, axis))
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Any:
-    if place("take", a, axis) == 0 and (a.ndim == 2 or np.ndim(indices) == 0):
-        return a[indices]
-    return a[:, indices] if np.ndim(indices) == 0 else along("take", lambda eye: eye[np.asarray(indices)], a, axis)
+    if axis is None and a.ndim > 1:
+        return _of_slots("take", lambda numbers: np.take(numbers, indices), a)
+    where = place("take", a, axis)
+    if np.ndim(indices) == 0:
+        return a[(*[slice(None)] * where, operator.index(indices))]
+    return _choice("take", lambda numbers, own: np.take(numbers, indices, own), a, where)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
@@ -201,7 +239,7 @@ def _cut(name: str, x: Any, parts: Sequence[Any], where: int) -> list[Any]:
     if any(part.size == 0 for part in parts):
         raise TypeError(f"np.{name} of ciphertexts gives parts with at least one number")
     slices = [slice(int(part[0]), int(part[-1]) + 1) for part in parts]
-    return [x[:, part] if where == 1 else x[part] for part in slices]
+    return [x[(*[slice(None)] * where, part)] for part in slices]
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
@@ -217,8 +255,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
-    shape = np.squeeze(np.empty(a.shape), axis).shape
-    return a.reshape(shape)
+    return a.reshape(*np.squeeze(np.empty(a.shape), axis).shape)
 
 
 def ravel(a: Any) -> Any:
@@ -230,7 +267,11 @@ def atleast_1d(a: Any) -> Any:
 
 
 def atleast_2d(a: Any) -> Any:
-    return a if a.ndim == 2 else a.reshape(1, -1)
+    return a if a.ndim >= 2 else a.reshape(1, -1)
+
+
+def atleast_3d(a: Any) -> Any:
+    return a.reshape(*np.atleast_3d(np.empty(a.shape)).shape)
 
 
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
@@ -240,6 +281,7 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         array_split,
         atleast_1d,
         atleast_2d,
+        atleast_3d,
         compress,
         convolve,
         correlate,

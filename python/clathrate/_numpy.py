@@ -7,7 +7,8 @@ NumPy hands its functions over by `__array_function__` (NEP 18), and its univers
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,11 +19,12 @@ from ._polynomial import Polynomial
 from ._remedies import DECRYPT, INSTEAD
 from ._transposed import TransposedCiphertext
 from ._unreadable import entry_by_entry
+from ._wrapping import wrap
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = _linear.FUNCTIONS | _einsum.FUNCTIONS
 
 # Functions that take the view of a transposed matrix in slots as it is; others take its rows.
-_OF_VIEWS = {np.dot, np.vdot, np.transpose, np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.copy}
+_OF_VIEWS = {np.dot, np.vdot, np.transpose, np.moveaxis, np.swapaxes, np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.copy}
 
 
 def _with_rows(argument: Any) -> Any:
@@ -200,11 +202,39 @@ def _dot(a: Any, b: Any) -> Any:
     return a @ b if isinstance(a, Ciphertext | TransposedCiphertext | np.ndarray) else np.asarray(a) @ b
 
 
+def _permuted(a: Any, axes: Any) -> Any:
+    order = [int(axis) for axis in axes]
+    if order == list(range(len(order))):
+        return a
+    if len(order) == 2:
+        return a.T
+    return wrap(a._native.permuted(order))
+
+
 @_stands_for(np.transpose)
-def _transpose(a: Any, axes: None = None) -> Any:
-    if axes is not None and tuple(axes) != tuple(reversed(range(len(a.shape)))):
-        raise TypeError(f"np.transpose of a ciphertext turns all axes round, and takes no axes {axes}")
-    return a.T
+def _transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    return _permuted(a, _places(axes, len(a.shape)))
+
+
+def _places(axes: Sequence[int] | None, count: int) -> list[int]:
+    """Axes of an array with `count` axes, counted from 0; in reversed order if there are none."""
+    if axes is None:
+        return list(reversed(range(count)))
+    places = [axis + count if -count <= axis < 0 else axis for axis in map(operator.index, axes)]
+    if sorted(places) != list(range(count)):
+        raise TypeError(f"np.transpose of a ciphertext with {count} axes: name each of them once, and not {tuple(axes)}")
+    return places
+
+
+@_stands_for(np.moveaxis)
+def _moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
+    # Axis i of an array of lengths 1, 2, .. has the length i + 1.
+    return _permuted(a, np.array(np.moveaxis(np.empty(range(1, len(a.shape) + 1)), source, destination).shape) - 1)
+
+
+@_stands_for(np.swapaxes)
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    return _permuted(a, np.array(np.swapaxes(np.empty(range(1, len(a.shape) + 1)), axis1, axis2).shape) - 1)
 
 
 @_stands_for(np.reshape)
@@ -221,11 +251,13 @@ def _concatenate(arrays: Any, axis: int = 0) -> Any:
 
 @_stands_for(np.stack)
 def _stack(arrays: Any, axis: int = 0) -> Any:
-    if axis in (1, -1) and all(_dimensions(part) == 1 for part in arrays):
-        return _arrays.concatenate([part.reshape(-1, 1) for part in arrays], axis=1)
-    if axis != 0:
-        raise TypeError(f"np.stack of ciphertexts puts vectors side by side as rows, or as columns with axis=1, and not along {axis}")
-    return _arrays.stack(arrays)
+    parts = list(arrays)
+    if axis == 0 and all(_dimensions(part) == 1 for part in parts):
+        return _arrays.stack(parts)
+    count = max(map(_dimensions, parts), default=0) + 1
+    if not -count <= axis < count:
+        raise TypeError(f"np.stack of ciphertexts with {count - 1} axes has no axis {axis}: use {-count} to {count - 1}")
+    return _arrays.concatenate([part.reshape(*np.expand_dims(np.empty(part.shape), axis).shape) for part in parts], axis=axis)
 
 
 @_stands_for(np.hstack)

@@ -290,7 +290,7 @@ def test_products_say_what_does_not_fit(tiny: cl.Params, owner: cl.SecretKey, ke
         x @ x
     with pytest.raises(cl.ShapeError, match="columns on the left"):
         x.T @ x.T.T[:2]
-    with pytest.raises(cl.MissingKeyError, match="rotation"):
+    with pytest.raises(cl.MissingKeyError):
         owner.encrypt(numbers(3, 4), encoding="slots").T @ owner.encrypt(numbers(3, 4), encoding="slots")
     with pytest.raises(cl.MissingKeyError):
         encrypted(owner, numbers(3, 4)).T @ encrypted(owner, numbers(3, 4))

@@ -133,11 +133,11 @@ def test_unscaled_products_meet_fresh_operands(small, data):
     assert small.error((cx * y + cx).rescale(), x * y + x) < TOLERANCE
 
 
-@pytest.mark.parametrize("shape", [(4,), (2, 40), (3, 41), (1, 3, 40), (5, 3, 40), (0,), (3, 0)])
+@pytest.mark.parametrize("shape", [(4,), (2, 40), (3, 41), (1, 2, 40), (5, 3, 41), (1, 1, 1, 1, 1, 1, 40), (0,), (3, 0)])
 def test_arrays_that_do_not_broadcast_are_refused(small, data, shape):
     cx = small.encrypt(data[0], encoding="slots")
     for operation in (operator.add, operator.sub, operator.mul, operator.truediv):
-        with pytest.raises(cl.ClathrateError, match=r"axis by axis|at most two axes|empty"):
+        with pytest.raises(cl.ClathrateError, match=r"axis by axis|at most 6 axes|empty"):
             operation(cx, np.ones(shape))
     with pytest.raises(cl.ClathrateError):
         np.ones(shape) - cx

@@ -1,5 +1,5 @@
 //! Arrays from and to `.npy` files: all numeric types of NumPy except extended floats, C and Fortran order,
-//! up to two axes.
+//! up to six axes.
 //!
 //! `npyz` parses files. This module first checks what `npyz` does not: the length and nesting of the header,
 //! the product of the shape, and that the file holds exactly the bytes that dtype and shape need. No
@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
+use clathrate_ckks::arrays::layout::MAX_AXES;
 use clathrate_ckks::file::FileError;
 use clathrate_ckks::keys::Values;
 use npyz::half::f16;
@@ -28,7 +29,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// An array in row-major order.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Array {
-    /// The shape, of at most two axes.
+    /// The shape, of at most six axes.
     pub shape: Vec<usize>,
     /// The numbers.
     pub values: Values,
@@ -56,8 +57,8 @@ pub(crate) enum ArrayError {
         /// The type that the file states.
         dtype: String,
     },
-    /// More axes than two.
-    #[error("the array has {axes} axes {shape:?}: use at most two, e.g. array.reshape(rows, -1)")]
+    /// More axes than an encrypted array has.
+    #[error("the array has {axes} axes {shape:?}: use at most {MAX_AXES}, e.g. array.reshape(rows, -1)")]
     Axes {
         /// The number of axes.
         axes: usize,
@@ -137,7 +138,7 @@ pub(crate) fn parse(mut source: impl Read, total: Option<u64>) -> Result<Array, 
         DType::Plain(plain) => (plain.type_char(), plain.size_field()),
         _ => return Err(unsupported()),
     };
-    if shape.len() > 2 {
+    if shape.len() > MAX_AXES {
         return Err(ArrayError::Axes { axes: shape.len(), shape });
     }
     let expected =
@@ -283,11 +284,14 @@ fn elements<T: Deserialize, U: Copy>(
 ) -> Result<Vec<U>, ArrayError> {
     let data = npy.data::<T>().map_err(|error| header_error(error.to_string()))?;
     let stored: Vec<U> = data.map(|element| element.map(&convert)).collect::<Result<_, _>>()?;
-    if let (Order::Fortran, &[rows, columns]) = (order, shape) {
-        return Ok((0..rows)
-            .flat_map(|i| (0..columns).map(move |j| (i, j)))
-            .map(|(i, j)| stored[j * rows + i])
-            .collect());
+    if order == Order::Fortran {
+        // The first axis counts the elements of the file one by one.
+        let mut places = vec![0];
+        for (axis, &length) in shape.iter().enumerate() {
+            let step: usize = shape[..axis].iter().product();
+            places = places.iter().flat_map(|&first| (0..length).map(move |at| first + at * step)).collect();
+        }
+        return Ok(places.into_iter().map(|place: usize| stored[place]).collect());
     }
     Ok(stored)
 }

@@ -77,9 +77,17 @@ class Operators:
     @overload
     def __matmul__(self, other: ArrayLike) -> Ciphertext | Any: ...
     def __matmul__(self, other: Any) -> Any:
+        if len(self._native.shape) > 2 or _axes(other) > 2:
+            from .._einsum import matmul
+
+            return matmul(self, other)
         return wrap(self._native.__matmul__(factor(other)))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
+        if len(self._native.shape) > 2 or _axes(other) > 2:
+            from .._einsum import matmul
+
+            return cast("Ciphertext", matmul(other, self))
         left = factor(other)
         if np.ndim(left) == 1 and len(self._native.shape) == 2:
             return encrypted(self._native.__rmatmul__(np.asarray(left)[None, :]).reshape(-1))
@@ -96,10 +104,13 @@ class Operators:
 
     @property
     def T(self) -> TransposedCiphertext | Any:
-        """The matrix read by columns, without any computation; a vector is its own transpose."""
-        if len(self._native.shape) != 2:
-            return self
-        return wrap(self._native.T)
+        """The matrix read by columns, without any computation; a vector is its own transpose. An array of more axes, in slots, has them in
+        reversed order, by a level and rotations.
+        """
+        axes = len(self._native.shape)
+        if axes > 2:
+            return encrypted(self._native.permuted(list(reversed(range(axes)))))
+        return self if axes < 2 else wrap(self._native.T)
 
     def reshape(self, *shape: Any) -> Ciphertext:
         """The same numbers in another shape, as `numpy.reshape`.
@@ -132,6 +143,12 @@ class Operators:
         (1, 3)
         """
         return encrypted(self._native.reshape(*shape))
+
+
+def _axes(other: Any) -> int:
+    """The number of axes of an operand, as far as it says so itself."""
+    shape = getattr(other, "shape", None)
+    return len(shape) if isinstance(shape, tuple) else 0 if shape is None else len(tuple(shape))
 
 
 def _as_float(exponent: Any) -> float | None:

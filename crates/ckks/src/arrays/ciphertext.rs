@@ -7,7 +7,7 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::{Bundle, Eval, Level};
 
 use super::estimate::Estimate;
-use super::layout::{Encoding, Layout, Order, Padding};
+use super::layout::{Encoding, Layout, Order, Padding, axes};
 use super::memory::{Footprint, check_free};
 use crate::embedding::{encoding_errors, is_fine, mask_error};
 use crate::error::CkksError;
@@ -488,10 +488,9 @@ impl Ciphertext {
         if let Some(transposed) = layout.transposed(shape) {
             return Ok(self.rearranged(shape.to_vec(), transposed).estimated(Estimate::transposed));
         }
-        let rows = if shape.len() == 2 { shape[0] } else { 1 };
-        if shape.len() > 2 || (rows, shape.last().copied().unwrap_or(1)) != (layout.rows, layout.columns) {
+        if axes(shape)? != (layout.rows, layout.columns) {
             let remedy = format!(
-                "the numbers stay where they are, in {} of {}: only a single row can be a vector or a matrix, and a single number lose its axes",
+                "the numbers stay where they are, in {} of {}: axes before the last one can be split and joined, and a single row can be a vector",
                 counted(layout.rows, "row"),
                 counted(layout.columns, "number")
             );

@@ -31,6 +31,9 @@ use crate::error::CkksError;
 /// Maximum number of bodies under one mask; the sizes of secrets and keys grow with this number.
 pub const MAX_BODIES: usize = 4096;
 
+/// Maximum number of axes.
+pub const MAX_AXES: usize = 6;
+
 /// Maximum of `W`: the largest degree of a polynomial.
 const LARGEST_DEGREE: usize = 1 << 17;
 
@@ -256,7 +259,7 @@ impl Layout {
     /// coefficients; in slots, the row's length rounded up to a power of two, at most `n / 2`.
     ///
     /// # Errors
-    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than two axes or
+    /// [`CkksError::Empty`] where an axis is 0; [`CkksError::OutOfRange`] for more than six axes or
     /// overflowing sizes; [`CkksError::Unsuitable`] for slots at degree 1.
     pub fn new(shape: &[usize], encoding: Encoding, degree: usize) -> Result<Self, CkksError> {
         let (rows, columns) = axes(shape)?;
@@ -677,16 +680,16 @@ impl Layout {
 }
 
 /// Rows and columns of a shape.
-fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
+pub(crate) fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
     if shape.contains(&0) {
         return Err(CkksError::no_entries(shape));
     }
     let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
-    if shape.len() > 2 || size.is_none_or(|size| size >> MAX_ENTRIES_BITS != 0) {
+    if shape.len() > MAX_AXES || size.is_none_or(|size| size >> MAX_ENTRIES_BITS != 0) {
         return Err(CkksError::OutOfRange {
             what: "the array's shape",
             value: format!("{shape:?}"),
-            remedy: "use at most two axes and fewer than 2^48 entries".to_owned(),
+            remedy: format!("use at most {MAX_AXES} axes and fewer than 2^48 entries"),
         });
     }
     Ok((shape.iter().rev().skip(1).product(), shape.last().copied().unwrap_or(1)))

@@ -12,7 +12,7 @@
 
 use super::EncryptedArray;
 use crate::arrays::{Ciphertext, Encoding, Layout};
-use crate::circuits::linear::gather::gather;
+use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -31,7 +31,7 @@ pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
     Err(CkksError::OutOfRange { what: "the products of encrypted numbers", value: count.to_string(), remedy })
 }
 
-/// The entries of both factors of each term.
+/// The factors of each term of sums of products.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms<'a> {
     /// The place of the left factor of each term, counted along the rows of its array: all terms `t = 0` in
@@ -57,54 +57,108 @@ impl EncryptedArray {
             |own: &Self| Ok::<_, CkksError>(own.brought_to_slots(holder)?.unwrap_or_else(|| own.clone()));
         let (left, right) = (slots(self)?.settled_by(evaluator)?, slots(other)?.settled_by(evaluator)?);
         left.check_room_for_another(CONTRACTION)?;
-        holder.beside(contract(evaluator, &left, &right, shape, terms)?)
+        if terms.left.len() != terms.right.len() {
+            return Err(CkksError::Shape {
+                operation: CONTRACTION,
+                left: vec![terms.left.len()],
+                right: vec![terms.right.len()],
+                remedy: "give as many left as right factors".to_owned(),
+            });
+        }
+        let sums = Sums::new(&left, shape, terms.left.len())?;
+        let (left, right) =
+            (sums.rows_of(evaluator, &left, terms.left)?, sums.rows_of(evaluator, &right, terms.right)?);
+        holder.beside(sums.added(evaluator, &evaluator.multiply(&left, &right)?)?)
+    }
+
+    /// The array of shape `shape` whose entries are sums of this array's entries at `sources`, those with `t =
+    /// 0` first, in slots. It takes a level for their places.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::contracted`].
+    pub(super) fn sums_of(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
+        self.in_slots()?.map_settled(|evaluator, x| {
+            let sums = Sums::new(x, shape, sources.len())?;
+            sums.added(evaluator, &sums.rows_of(evaluator, x, sources)?)
+        })
+    }
+
+    /// The array of shape `shape` whose entry `i` is the sum of the entries `sources[t n + i]` of this one,
+    /// each times `factors[t n + i]`, for an array of `n` entries, in slots. It takes a level, a product with
+    /// a plaintext for each distance that a number moves, and rotations that grow with the root of their
+    /// number.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] unless there is a factor for each source, and the same number for each entry;
+    /// [`CkksError::OutOfRange`] for entries that the array does not have, and for more than 2048 distances;
+    /// [`CkksError::NotFinite`] for factors; [`CkksError::Encoding`] for an array in coefficients without the
+    /// keys to convert it; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
+    pub fn mapped(&self, shape: &[usize], sources: &[usize], factors: &[f64]) -> Result<Self, CkksError> {
+        check_terms(sources.len())?;
+        self.in_slots()?.map_settled(|evaluator, x| map_numbers(evaluator, x, shape, sources, factors))
     }
 }
 
-fn contract(
-    evaluator: &Evaluator,
-    x: &Ciphertext,
-    y: &Ciphertext,
-    shape: &[usize],
-    terms: Terms<'_>,
-) -> Result<Ciphertext, CkksError> {
-    check_terms(terms.left.len())?;
-    let result = Layout::new(shape, Encoding::Slots, x.params().degree())?;
-    let entries = result.rows() * result.columns();
-    if terms.left.len() != terms.right.len()
-        || terms.left.is_empty()
-        || !terms.left.len().is_multiple_of(entries)
-    {
-        return Err(CkksError::Shape {
-            operation: CONTRACTION,
-            left: vec![terms.left.len()],
-            right: vec![terms.right.len()],
-            remedy: format!("give the same number of factors on both sides for each of {entries} entries"),
-        });
+/// How the terms of sums lie: a row for each `t`, in which the terms of the entries lie as the entries do in
+/// the result.
+struct Sums {
+    result: Layout,
+    shape: Vec<usize>,
+    rows: Layout,
+    /// Numbers of a row between the first entries of two rows of the result.
+    stride: usize,
+}
+
+impl Sums {
+    /// Sums of `terms` numbers in all as an array of shape `shape`.
+    fn new(x: &Ciphertext, shape: &[usize], terms: usize) -> Result<Self, CkksError> {
+        check_terms(terms)?;
+        let degree = x.params().degree();
+        let result = Layout::new(shape, Encoding::Slots, degree)?;
+        let entries = result.rows() * result.columns();
+        if terms == 0 || !terms.is_multiple_of(entries) {
+            return Err(CkksError::Shape {
+                operation: CONTRACTION,
+                left: vec![terms],
+                right: shape.to_vec(),
+                remedy: format!("give the same number of terms for each of {entries} entries"),
+            });
+        }
+        // A row of the result starts where a row of lanes would, or a polynomial.
+        let stride = result.capacity() * result.chunks();
+        let numbers = if result.rows() == 1 { result.columns() } else { result.rows() * stride };
+        let lanes = (x.params().slot_count() / numbers.next_power_of_two()).max(1);
+        let count = terms / entries;
+        let count = count.next_multiple_of(lanes.min(count.next_power_of_two()));
+        let rows = in_lanes(&[count, numbers], degree)?;
+        Ok(Self { result, shape: shape.to_vec(), rows, stride })
     }
-    // A row of the result starts where a row of lanes would, or a polynomial.
-    let stride = result.capacity() * result.chunks();
-    let numbers = if result.rows() == 1 { result.columns() } else { result.rows() * stride };
-    let slots = x.params().slot_count();
-    let lanes = (slots / numbers.next_power_of_two()).max(1);
-    let count = terms.left.len() / entries;
-    let rows = count.next_multiple_of(lanes.min(count.next_power_of_two()));
-    let wide = Layout::new(&[rows, numbers], Encoding::Slots, x.params().degree())?;
-    let wide = if wide.chunks() == 1 { wide.with_lanes(None)? } else { wide };
-    let factors = |x: &Ciphertext, places: &[usize]| {
-        let mut sources = vec![None; rows * numbers];
+
+    /// The entries of `x` at `places` as rows of terms.
+    fn rows_of(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        places: &[usize],
+    ) -> Result<Ciphertext, CkksError> {
+        let (columns, numbers) = (self.result.columns(), self.rows.columns());
+        let entries = self.result.rows() * columns;
+        let mut sources = vec![None; self.rows.rows() * numbers];
         for (index, &place) in places.iter().enumerate() {
             let (term, entry) = (index / entries, index % entries);
-            let at = entry / result.columns() * stride + entry % result.columns();
-            sources[term * numbers + at] = Some(place);
+            sources[term * numbers + entry / columns * self.stride + entry % columns] = Some(place);
         }
-        gather(evaluator, x, &[rows, numbers], Some(wide), &sources)
-    };
-    let (left, right) = (factors(x, terms.left)?, factors(y, terms.right)?);
-    let sums = evaluator.sum_of_rows(&evaluator.multiply(&left, &right)?)?;
-    let lanes = (sums.layout().period() / result.capacity()).max(1);
-    let layout =
-        if result.rows() > 1 && result.chunks() == 1 { result.with_lanes(Some(lanes))? } else { result };
-    let layout = layout.of_numbers(sums.is_complex()).with_padding(sums.padding());
-    Ok(sums.rearranged(shape.to_vec(), layout))
+        gather(evaluator, x, &[self.rows.rows(), numbers], Some(self.rows), &sources)
+    }
+
+    /// The sum of all rows as the result.
+    fn added(&self, evaluator: &Evaluator, terms: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let sums = evaluator.sum_of_rows(terms)?;
+        let result = self.result;
+        let lanes = (sums.layout().period() / result.capacity()).max(1);
+        let layout =
+            if result.rows() > 1 && result.chunks() == 1 { result.with_lanes(Some(lanes))? } else { result };
+        let layout = layout.of_numbers(sums.is_complex()).with_padding(sums.padding());
+        Ok(sums.rearranged(self.shape.clone(), layout))
+    }
 }

@@ -11,12 +11,13 @@ use super::{EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::blocks::multiply_rows;
-use crate::circuits::linear::gather::{MAX_DIAGONALS, is_movable, multiply_lanes};
+use crate::circuits::linear::gather::{MAX_DIAGONALS, is_movable};
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
 use crate::encoding::matrix::check_entries;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::evaluation::broadcasting::{broadcast_sources, common_shape};
 
 /// The operations' names in errors.
 const PRODUCT: &str = "a matrix product";
@@ -155,8 +156,14 @@ impl EncryptedArray {
         if let Some((index, &value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
             return Err(CkksError::NotFinite { index, value, shape: Some(vec![shape.0, shape.1]) });
         }
-        let weights = Matrix::new(shape.0, shape.1, &values);
-        self.map_settled(|evaluator, x| multiply_lanes(evaluator, x, weights))
+        let columns = own[1];
+        let terms = || {
+            (0..shape.1).flat_map(|k| (0..shape.0).flat_map(move |i| (0..columns).map(move |j| (i, j, k))))
+        };
+        check_terms(shape.0.saturating_mul(shape.1).saturating_mul(columns)).map_err(in_coefficients)?;
+        let sources: Vec<usize> = terms().map(|(_, j, k)| k * columns + j).collect();
+        let factors: Vec<f64> = terms().map(|(i, _, k)| values[i * shape.1 + k]).collect();
+        self.mapped(&[shape.0, columns], &sources, &factors).map_err(in_coefficients)
     }
 
     /// How [`EncryptedArray::left_multiply`] would compute, and why.
@@ -261,30 +268,42 @@ impl EncryptedArray {
         })
     }
 
-    /// The product of matrices or vectors of which at least one is in slots.
+    /// The product of arrays of which at least one is in slots, as NumPy multiplies matrices, vectors, and
+    /// stacks of matrices.
     fn product_in_slots(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
         let (shape, own) = (self.data.shape(), other.data.shape());
         let refused = || not_matching(shape, own, by_columns, "");
-        let (rows, inner) = match *shape {
-            [inner] => (1, inner),
+        // A vector is a matrix of one row on the left and of one column on the right.
+        let (left_axes, right_axes) = (shape.len(), own.len());
+        if left_axes == 0 || right_axes == 0 {
+            return Err(refused());
+        }
+        let (stack_left, left) = shape.split_at(left_axes.saturating_sub(2));
+        let (stack_right, right) = own.split_at(right_axes.saturating_sub(2));
+        let (rows, inner) = match *left {
             [inner, rows] if by_columns => (rows, inner),
             [rows, inner] => (rows, inner),
-            _ => return Err(refused()),
+            _ => (1, left[0]),
         };
-        let columns = match *own {
-            [count] if count == inner => 1,
-            [count, columns] if count == inner => columns,
-            _ => return Err(refused()),
-        };
-        check_terms(rows.saturating_mul(inner).saturating_mul(columns)).map_err(in_coefficients)?;
-        let entries =
-            || (0..inner).flat_map(|k| (0..rows).flat_map(move |i| (0..columns).map(move |j| (i, j, k))));
-        let left_of =
-            |(i, _, k): (usize, usize, usize)| if by_columns { k * rows + i } else { i * inner + k };
-        let left: Vec<usize> = entries().map(left_of).collect();
-        let right: Vec<usize> = entries().map(|(_, j, k)| k * columns + j).collect();
-        let result: Vec<usize> =
-            (shape.len() > 1).then_some(rows).into_iter().chain((own.len() > 1).then_some(columns)).collect();
+        let (count, columns) = if let [count, columns] = *right { (count, columns) } else { (right[0], 1) };
+        if count != inner {
+            return Err(refused());
+        }
+        let stack = common_shape(stack_left, stack_right, ENCRYPTED_PRODUCT).map_err(|_| refused())?;
+        let (lefts, rights) = (broadcast_sources(stack_left, &stack), broadcast_sources(stack_right, &stack));
+        let size = lefts.len().saturating_mul(rows).saturating_mul(inner).saturating_mul(columns);
+        check_terms(size).map_err(in_coefficients)?;
+        let (mut left, mut right) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        for k in 0..inner {
+            for (&of_left, &of_right) in lefts.iter().zip(&rights) {
+                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                    left.push(of_left * rows * inner + if by_columns { k * rows + i } else { i * inner + k });
+                    right.push(of_right * inner * columns + k * columns + j);
+                }
+            }
+        }
+        let kept = [(left_axes > 1).then_some(rows), (right_axes > 1).then_some(columns)];
+        let result: Vec<usize> = stack.into_iter().chain(kept.into_iter().flatten()).collect();
         self.contracted(other, &result, Terms { left: &left, right: &right }).map_err(in_coefficients)
     }
 
@@ -294,13 +313,37 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] unless a matrix; those of [`EncryptedArray::gathered`] and of
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose).
     pub fn transposed(&self) -> Result<Self, CkksError> {
-        let (&[rows, columns], Encoding::Slots) = (self.data.shape(), self.data.encoding()) else {
-            return self.map_settled(encrypted_matrix::transpose);
-        };
-        let sources: Vec<usize> =
-            (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j)).collect();
-        self.gathered(&[columns, rows], &sources)
+        if self.data.shape().len() == 2 && self.data.encoding() == Encoding::Slots {
+            return self.permuted(&[1, 0]);
+        }
+        self.map_settled(encrypted_matrix::transpose)
     }
+
+    /// The array whose axis `i` is the axis `axes[i]` of this one, in slots.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] unless each axis is named once; those of [`EncryptedArray::gathered`].
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self, CkksError> {
+        let shape = self.data.shape();
+        let named = |axis: usize| axes.iter().filter(|&&own| own == axis).count() == 1;
+        if axes.len() != shape.len() || !(0..shape.len()).all(named) {
+            let remedy = format!("name each of the {} once", counted(shape.len(), "axis"));
+            return Err(CkksError::OutOfRange { what: "the axes", value: format!("{axes:?}"), remedy });
+        }
+        let result: Vec<usize> = axes.iter().map(|&axis| shape[axis]).collect();
+        let places: Vec<Option<usize>> = places_along(shape, axes).into_iter().map(Some).collect();
+        self.gathered(&result, &places)
+    }
+}
+
+/// The places of an array of shape `shape` in the order in which its axes `axes` count, the last one first.
+pub(super) fn places_along(shape: &[usize], axes: &[usize]) -> Vec<usize> {
+    let mut places = vec![0];
+    for &axis in axes {
+        let step: usize = shape[axis + 1..].iter().product();
+        places = places.iter().flat_map(|&first| (0..shape[axis]).map(move |at| first + at * step)).collect();
+    }
+    places
 }
 
 /// The error of factors of a product whose shapes do not fit, with what else to do; the left one is read by

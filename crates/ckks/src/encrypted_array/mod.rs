@@ -24,7 +24,7 @@ use crate::circuits::conversion::{ConversionOptions, ConversionPlan};
 use crate::circuits::linear::gather::{gather, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::broadcasting::common_shape;
+use crate::evaluation::broadcasting::{broadcast_sources, common_shape};
 use crate::parameters::Rescale;
 use crate::progress::Progress;
 
@@ -418,18 +418,6 @@ fn broadcast_by_gather(
     to: Option<Layout>,
 ) -> Result<Ciphertext, CkksError> {
     let settled = if x.awaits_rescale() { Cow::Owned(evaluator.rescale(x)?) } else { Cow::Borrowed(x) };
-    gather(evaluator, &settled, shape, to, &broadcast_sources(x.shape(), shape))
-}
-
-/// For each entry of an array of shape `to`, the entry of one of shape `from` that broadcasts to it.
-fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<Option<usize>> {
-    let axes = |shape: &[usize]| {
-        let back = |count: usize| shape.len().checked_sub(count).map_or(1, |index| shape[index]);
-        (back(2), back(1))
-    };
-    let ((own_rows, own_columns), (rows, columns)) = (axes(from), axes(to));
-    let source = |row: usize, column: usize| {
-        (if own_rows == 1 { 0 } else { row }) * own_columns + if own_columns == 1 { 0 } else { column }
-    };
-    (0..rows).flat_map(|row| (0..columns).map(move |column| Some(source(row, column)))).collect()
+    let sources: Vec<_> = broadcast_sources(x.shape(), shape).into_iter().map(Some).collect();
+    gather(evaluator, &settled, shape, to, &sources)
 }

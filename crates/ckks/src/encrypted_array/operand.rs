@@ -5,6 +5,7 @@ use rustfft::num_complex::Complex64;
 use super::EncryptedArray;
 use crate::encoding::values::Values;
 use crate::error::{CkksError, place};
+use crate::evaluation::broadcasting::broadcast_sources;
 
 /// Plain numbers with a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,12 +75,7 @@ impl PlainArray {
             );
             return Err(CkksError::Shape { operation, left: shape.to_vec(), right: self.shape, remedy });
         }
-        let axis = |of: &[usize], back: usize| of.len().checked_sub(back).map_or(1, |index| of[index]);
-        let own = |back: usize| axis(&self.shape, back);
-        let (row_step, column_step) = (if own(2) == 1 { 0 } else { own(1) }, usize::from(own(1) != 1));
-        let columns = axis(shape, 1);
-        let index = (0..axis(shape, 2))
-            .flat_map(|row| (0..columns).map(move |column| row * row_step + column * column_step));
+        let index = broadcast_sources(&self.shape, shape).into_iter();
         Ok(match self.values {
             Values::Real(values) => Values::Real(index.map(|i| values[i]).collect()),
             Values::Complex(values) => Values::Complex(index.map(|i| values[i]).collect()),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::matrix::places_along;
 use super::{EncryptedArray, Operand, PlainArray};
 use crate::arrays::{Encoding, Padding};
 use crate::encoding::values::Values;
@@ -14,53 +15,63 @@ const SUM: &str = "a sum";
 const ROW_PRODUCT: &str = "a product of the numbers of a row";
 const INNER_PRODUCT: &str = "an inner product";
 
-/// The axes that a reduction adds up.
+/// The axes that a reduction adds up, where they are all rows, or all columns, or both. Axes before the last
+/// one count rows together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Along {
     /// None: the array is a single number.
     Nothing,
     /// The last axis: the numbers of each row.
     Columns,
-    /// The first of two axes.
+    /// All axes but the last one.
     Rows,
-    /// Both axes of a matrix.
+    /// All axes.
     Both,
 }
 
+/// The axes of a reduction, in ascending order.
+fn axes_of(count: usize, axes: Option<&[i64]>) -> Result<Vec<usize>, CkksError> {
+    let refused =
+        |axis: String, remedy: String| CkksError::OutOfRange { what: "`axis`", value: axis, remedy };
+    let Some(axes) = axes else { return Ok((0..count).collect()) };
+    let mut places = Vec::new();
+    for &axis in axes {
+        let place = if axis < 0 { axis.saturating_add(count as i64) } else { axis };
+        if !(0..count as i64).contains(&place) {
+            let remedy = match count {
+                0 => "the array has no axes: use None".to_owned(),
+                _ => format!(
+                    "the array has {count} axes: use None, or a number from {} to {}",
+                    -(count as i64),
+                    count as i64 - 1
+                ),
+            };
+            return Err(refused(axis.to_string(), remedy));
+        }
+        if places.contains(&(place as usize)) {
+            let remedy = "it is there twice: name each axis once".to_owned();
+            return Err(refused(axis.to_string(), remedy));
+        }
+        places.push(place as usize);
+    }
+    if axes.is_empty() {
+        return Err(refused("()".to_owned(), "it names no axes: use None for all of them".to_owned()));
+    }
+    places.sort_unstable();
+    Ok(places)
+}
+
 impl Along {
-    /// The axes `axes` of an array with `count` axes, counted as NumPy counts them; all axes if absent.
-    fn new(count: usize, axes: Option<&[i64]>) -> Result<Self, CkksError> {
-        let refused =
-            |axis: String, remedy: String| CkksError::OutOfRange { what: "`axis`", value: axis, remedy };
-        let mut places = Vec::new();
-        for &axis in axes.unwrap_or_default() {
-            let place = if axis < 0 { axis.saturating_add(count as i64) } else { axis };
-            if !(0..count as i64).contains(&place) {
-                let remedy = match count {
-                    0 => "the array has no axes: use None".to_owned(),
-                    _ => format!(
-                        "the array has {count} axes: use None, or a number from {} to {}",
-                        -(count as i64),
-                        count as i64 - 1
-                    ),
-                };
-                return Err(refused(axis.to_string(), remedy));
-            }
-            if places.contains(&place) {
-                let remedy = "it is there twice: name each axis once".to_owned();
-                return Err(refused(axis.to_string(), remedy));
-            }
-            places.push(place);
-        }
-        if axes.is_some_and(<[i64]>::is_empty) {
-            return Err(refused("()".to_owned(), "it names no axes: use None for all of them".to_owned()));
-        }
-        match (count, places.as_slice()) {
-            (0, _) => Ok(Self::Nothing),
-            (1, _) | (2, [1]) => Ok(Self::Columns),
-            (2, [0]) => Ok(Self::Rows),
-            (2, _) => Ok(Self::Both),
-            _ => Err(refused(format!("{places:?}"), "vectors and matrices are reduced".to_owned())),
+    /// The axes `axes` of an array with `count` axes; `None` if they are neither all but the last, nor the
+    /// last, nor all.
+    fn new(count: usize, axes: &[usize]) -> Option<Self> {
+        let (first, last) = (axes.first() == Some(&0), axes.last() == Some(&(count.saturating_sub(1))));
+        match axes.len() {
+            _ if count == 0 => Some(Self::Nothing),
+            1 if last => Some(Self::Columns),
+            all if all == count => Some(Self::Both),
+            rows if rows + 1 == count && first && !last => Some(Self::Rows),
+            _ => None,
         }
     }
 }
@@ -73,7 +84,10 @@ impl EncryptedArray {
     /// [`CkksError::OutOfRange`] for axes that the array does not have; [`CkksError::Shape`] for sums of rows
     /// in coefficients as a vector; [`CkksError::MissingKey`]; [`CkksError::LevelTooLow`].
     pub fn sum(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
-        self.scaled_sums(self.along(axes)?, keepdims, None)
+        match self.along(axes)? {
+            Ok(along) => self.scaled_sums(along, keepdims, None),
+            Err(axes) => self.sum_along(&axes, keepdims),
+        }
     }
 
     /// The mean along `axes`, as [`EncryptedArray::sum`]. In slots, an array that has places behind its
@@ -82,7 +96,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::sum`].
     pub fn mean(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
-        self.means(self.along(axes)?, keepdims)
+        match self.along(axes)? {
+            Ok(along) => self.means(along, keepdims),
+            Err(axes) => self.mean_along(&axes, keepdims),
+        }
     }
 
     /// The variance along `axes`, as [`EncryptedArray::sum`]: squares of differences from the mean, of
@@ -98,7 +115,10 @@ impl EncryptedArray {
             return converted.variance(axes, ddof, keepdims);
         }
         let along = self.along(axes)?;
-        let count = self.count(along);
+        let count = match &along {
+            Ok(along) => self.count(*along),
+            Err(axes) => axes.iter().map(|&axis| self.data.shape()[axis]).product(),
+        };
         let left = i64::try_from(count).ok().and_then(|count| count.checked_sub(ddof));
         let left = left.filter(|&left| left > 0).ok_or_else(|| CkksError::OutOfRange {
             what: "`ddof`",
@@ -106,6 +126,18 @@ impl EncryptedArray {
             remedy: format!("there are {count} numbers: use less"),
         })?;
         let share = 1.0 / left as f64;
+        let along = match along {
+            Ok(along) => along,
+            Err(axes) => {
+                let centred = self.difference(&self.mean_along(&axes, true)?)?.rescaled_anyway()?;
+                return centred
+                    .squares()?
+                    .rescaled_anyway()?
+                    .share(share)?
+                    .rescaled_anyway()?
+                    .sum_along(&axes, keepdims);
+            }
+        };
         // The difference from the mean has the mean behind its numbers. The root of the share, with zeros
         // there, is a factor of the differences, and so stands twice in their squares: what its rounding
         // leaves behind the numbers is squared.
@@ -128,7 +160,14 @@ impl EncryptedArray {
             return converted.product(axes, keepdims);
         }
         let shape = self.data.shape();
-        let along = self.along(axes)?;
+        let Ok(along) = self.along(axes)? else {
+            return Err(CkksError::OutOfRange {
+                what: "`axis`",
+                value: format!("{:?}", axes.unwrap_or_default()),
+                remedy: "a product is along the last axis, all others, or all: transpose and reshape first"
+                    .to_owned(),
+            });
+        };
         if along == Along::Nothing {
             return Ok(self.clone());
         }
@@ -137,11 +176,11 @@ impl EncryptedArray {
         let product = if along == Along::Rows { rows } else { rows.row_products()? };
         match (along, shape) {
             _ if keepdims => Ok(product),
-            (Along::Rows, &[_, columns]) => product.reshaped(&[columns]),
+            (Along::Rows, &[_, .., columns]) => product.reshaped(&[columns]),
             (Along::Columns, &[rows, _]) if rows > 1 => {
                 product.map_settled(|evaluator, x| evaluator.column_to_vector(x, 1.0))
             }
-            (Along::Columns, &[rows, _]) => product.reshaped(&[rows]),
+            (Along::Columns, [rows @ .., _]) => product.reshaped(rows),
             _ => product.reshaped(&[]),
         }
     }
@@ -217,8 +256,51 @@ impl EncryptedArray {
         product.rescaled_anyway()?.scaled_sums(Along::Columns, false, None)
     }
 
-    fn along(&self, axes: Option<&[i64]>) -> Result<Along, CkksError> {
-        Along::new(self.data.shape().len(), axes)
+    /// The axes as rows and columns, or their places where they are neither. Of more than two axes, sums of
+    /// the last one are sums along places too, because they take a mask and the shape another one.
+    fn along(&self, axes: Option<&[i64]>) -> Result<Result<Along, Vec<usize>>, CkksError> {
+        let count = self.data.shape().len();
+        let axes = axes_of(count, axes)?;
+        Ok(match Along::new(count, &axes) {
+            Some(Along::Columns) if count > 2 => Err(axes),
+            Some(along) => Ok(along),
+            None => Err(axes),
+        })
+    }
+
+    /// The shape without the axes `axes`, or with length 1 in their place, and the places of the numbers of
+    /// each sum along them, the first one of each sum first.
+    fn places_of_sums(&self, axes: &[usize], keepdims: bool) -> (Vec<usize>, Vec<usize>) {
+        let shape = self.data.shape();
+        let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+        let order: Vec<usize> = axes.iter().chain(&kept).copied().collect();
+        let result = if keepdims {
+            (0..shape.len()).map(|axis| if axes.contains(&axis) { 1 } else { shape[axis] }).collect()
+        } else {
+            kept.iter().map(|&axis| shape[axis]).collect()
+        };
+        (result, places_along(shape, &order))
+    }
+
+    /// The sum along any axes, in slots: numbers move to rows, which are added.
+    fn sum_along(&self, axes: &[usize], keepdims: bool) -> Result<Self, CkksError> {
+        let (shape, sources) = self.places_of_sums(axes, keepdims);
+        self.sums_of(&shape, &sources)
+    }
+
+    /// The mean along any axes, in slots: the sum of numbers that are multiplied where they move.
+    fn mean_along(&self, axes: &[usize], keepdims: bool) -> Result<Self, CkksError> {
+        let sums = self.sum_along(axes, keepdims)?;
+        let count: usize = axes.iter().map(|&axis| self.data.shape()[axis]).product();
+        sums.multiply_by(1.0 / count as f64)
+    }
+
+    /// The squares of the magnitudes, not yet rescaled.
+    fn squares(&self) -> Result<Self, CkksError> {
+        if !self.data.is_complex() {
+            return self.times(self);
+        }
+        self.times(&self.map_settled(Evaluator::conjugate)?)
     }
 
     /// How many numbers each number of a reduction comes from.
@@ -301,12 +383,14 @@ impl EncryptedArray {
             None => self.sums(along)?,
         };
         if keepdims {
-            return Ok(sums);
+            // Sums of rows are a matrix of one row.
+            let ones = vec![1; shape.len().saturating_sub(sums.data.shape().len())];
+            return sums.reshaped(&[&ones[..], sums.data.shape()].concat());
         }
         let kept: &[usize] = match along {
             Along::Nothing | Along::Both => &[],
             Along::Columns => &shape[..shape.len() - 1],
-            Along::Rows => &shape[1..],
+            Along::Rows => &shape[shape.len() - 1..],
         };
         sums.reshaped(kept)
     }
@@ -405,11 +489,7 @@ impl EncryptedArray {
             Some(factor) => centred.share_with_zeros(factor)?.rescaled_anyway()?,
             None => centred,
         };
-        if !self.data.is_complex() {
-            return centred.times(&centred);
-        }
-        let conjugates = centred.map_settled(Evaluator::conjugate)?;
-        centred.times(&conjugates)
+        centred.squares()
     }
 
     /// This array with zeros behind each row, where there are places.

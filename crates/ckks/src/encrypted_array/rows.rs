@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::EncryptedArray;
 use super::reductions::Along;
+use crate::arrays::layout::MAX_AXES;
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::linear::gather::{gather, in_rows_alone, is_movable};
 use crate::error::CkksError;
@@ -79,8 +80,9 @@ impl EncryptedArray {
             (Err(CkksError::Unsuitable { .. }), Some(rows)) if is_movable(&self.data) => {
                 let width = self.data.layout().columns();
                 let columns = columns.unwrap_or(0..width);
-                let sources = rows.iter().flat_map(|row| columns.clone().map(move |at| row * width + at));
-                let sources: Vec<usize> = sources.collect();
+                let sources =
+                    rows.iter().flat_map(|row| columns.clone().map(move |at| Some(row * width + at)));
+                let sources: Vec<Option<usize>> = sources.collect();
                 let shape = [rows.len(), columns.len()];
                 self.gathered(&shape[usize::from(single)..], &sources)
             }
@@ -132,14 +134,15 @@ impl EncryptedArray {
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, CkksError> {
         let count: usize = self.data.shape().iter().product();
         let stays = self.map(|_, x| x.clone().reshaped(shape));
-        let fits = shape.len() <= 2 && shape.iter().product::<usize>() == count;
+        let fits = shape.len() <= MAX_AXES && shape.iter().product::<usize>() == count;
         if stays.is_ok() || !fits || self.data.encoding() != Encoding::Slots {
             return stays;
         }
-        self.gathered(shape, &(0..count).collect::<Vec<_>>())
+        self.gathered(shape, &(0..count).map(Some).collect::<Vec<_>>())
     }
 
-    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots.
+    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots; zero
+    /// where there is none.
     /// Each distance that a number moves takes a product with a plaintext, and rotations grow with the root
     /// of their number.
     ///
@@ -147,9 +150,8 @@ impl EncryptedArray {
     /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] and [`CkksError::OutOfRange`] for sources
     /// that do not fit, and for more than 2048 distances; [`CkksError::Unsuitable`] for shared masks; missing
     /// keys.
-    pub fn gathered(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
-        let sources: Vec<Option<usize>> = sources.iter().copied().map(Some).collect();
-        self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, &sources))
+    pub fn gathered(&self, shape: &[usize], sources: &[Option<usize>]) -> Result<Self, CkksError> {
+        self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, sources))
     }
 
     /// The rows of all parts, one below the other.

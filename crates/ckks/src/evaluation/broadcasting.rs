@@ -6,6 +6,7 @@ use clathrate_lattice::{Bundle, Eval};
 
 use super::evaluator::{Evaluator, check_slots};
 use super::rows::check_rows;
+use crate::arrays::layout::MAX_AXES;
 use crate::arrays::memory::check_free;
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
@@ -19,13 +20,13 @@ const COLUMN: &str = "a column as a vector";
 /// two axes must be equal, or one of them 1.
 ///
 /// # Errors
-/// [`CkksError::Shape`]; [`CkksError::OutOfRange`] for more than two axes.
+/// [`CkksError::Shape`]; [`CkksError::OutOfRange`] for more than six axes.
 pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result<Vec<usize>, CkksError> {
     let axis = |shape: &[usize], back: usize| shape.len().checked_sub(back).map_or(1, |index| shape[index]);
     let axes = x.len().max(y.len());
-    if axes > 2 {
+    if axes > MAX_AXES {
         let larger = if x.len() > y.len() { x } else { y };
-        let remedy = "use at most two axes".to_owned();
+        let remedy = format!("use at most {MAX_AXES} axes");
         return Err(CkksError::OutOfRange {
             what: "the array's shape",
             value: format!("{larger:?}"),
@@ -42,6 +43,23 @@ pub fn common_shape(x: &[usize], y: &[usize], operation: &'static str) -> Result
             "shapes combine where they are equal, axis by axis from the last one, or an axis is 1".to_owned();
         CkksError::Shape { operation, left: x.to_vec(), right: y.to_vec(), remedy }
     })
+}
+
+/// For each entry of an array of shape `to`, the entry of one of shape `from` that broadcasts to it, both
+/// counted along the rows.
+pub(crate) fn broadcast_sources(from: &[usize], to: &[usize]) -> Vec<usize> {
+    let mut sources = vec![0];
+    let mut step = 1;
+    let mut steps = Vec::with_capacity(to.len());
+    for back in 1..=to.len() {
+        let own = from.len().checked_sub(back).map_or(1, |index| from[index]);
+        steps.push(if own == 1 { 0 } else { step });
+        step *= own;
+    }
+    for (&length, &step) in to.iter().zip(steps.iter().rev()) {
+        sources = sources.iter().flat_map(|&first| (0..length).map(move |at| first + at * step)).collect();
+    }
+    sources
 }
 
 /// Whether the only number of each row is in all slots of its polynomial.
@@ -133,7 +151,6 @@ impl Evaluator {
         }
         let own = x.shape();
         let fits = own.len() <= shape.len()
-            && shape.len() <= 2
             && own.iter().rev().zip(shape.iter().rev()).all(|(&own, &wanted)| own == wanted || own == 1);
         if !fits {
             let remedy = "repeat axes of length 1, or add axes in front".to_owned();
@@ -152,6 +169,11 @@ impl Evaluator {
             return Ok(wide.rearranged(shape.to_vec(), layout));
         }
         check_rows(&wide, REPETITION)?;
+        if wide.layout.rows() > 1 {
+            let remedy = "repeat single rows, or numbers of rows".to_owned();
+            let (left, right) = (own.to_vec(), shape.to_vec());
+            return Err(CkksError::Shape { operation: REPETITION, left, right, remedy });
+        }
         if !x.is_symbol() {
             check_free(
                 REPETITION,

@@ -237,11 +237,11 @@ impl Evaluator {
         Ok(total.estimated(|_| summed))
     }
 
-    /// The sum of all rows of a matrix: a vector. Needs rotations if rows share polynomials in slots,
+    /// The sum of all rows, along all axes but the last one: a vector. Needs rotations if rows share polynomials in slots,
     /// otherwise no key.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless `x` is a matrix; [`CkksError::Unsuitable`] if rows share a mask, if they
+    /// [`CkksError::Shape`] for a vector; [`CkksError::Unsuitable`] if rows share a mask, if they
     /// share a polynomial in coefficients, and if a polynomial in slots has lanes without a row; missing
     /// keys.
     pub fn sum_of_rows(&self, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
@@ -250,16 +250,13 @@ impl Evaluator {
         if !x.layout.rows().is_multiple_of(x.layout.lanes()) {
             x.check_padding(ROWS)?;
         }
-        let &[rows, columns] = x.shape() else {
+        let (rows, columns) = (x.layout.rows(), x.layout.columns());
+        if x.shape().len() < 2 {
             let remedy =
                 "rows are those of a matrix; the numbers of a vector are added by `total`".to_owned();
-            return Err(CkksError::Shape {
-                operation: ROWS,
-                left: x.shape().to_vec(),
-                right: vec![],
-                remedy,
-            });
-        };
+            let (left, right) = (x.shape().to_vec(), Vec::new());
+            return Err(CkksError::Shape { operation: ROWS, left, right, remedy });
+        }
         let summed = x.estimate.clone().sum(
             Along::Rows,
             (rows, rows.next_multiple_of(x.layout.lanes())),

@@ -76,7 +76,10 @@ impl EncryptOptions {
         if let Some(capacity) = self.capacity {
             layout = layout.with_capacity(capacity)?;
         }
-        if let Some(lanes) = self.lanes {
+        // Matrices of an array of more axes are small, so their rows share polynomials.
+        let alone = self.capacity.is_none() && self.bodies.is_none_or(|bodies| bodies == 1);
+        let stacked = shape.len() > 2 && encoding == Encoding::Slots && layout.chunks() == 1 && alone;
+        if let Some(lanes) = self.lanes.or(stacked.then_some(Lanes::Most)) {
             let packed = layout.with_lanes(match lanes {
                 Lanes::Most => None,
                 Lanes::Of(count) => Some(count),

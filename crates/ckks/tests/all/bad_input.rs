@@ -60,10 +60,10 @@ fn shapes_that_do_not_match_are_refused() {
         "needs 6 values"
     );
     assert_refused!(
-        try_encrypt(&sk, &real(&ramp(8)), &[2, 2, 2], COEFFICIENTS),
+        try_encrypt(&sk, &real(&ramp(8)), &[2, 2, 2, 1, 1, 1, 1], COEFFICIENTS),
         CkksError::OutOfRange { .. },
-        "[2, 2, 2]",
-        "at most two axes"
+        "[2, 2, 2, 1, 1, 1, 1]",
+        "at most 6 axes"
     );
     let shorter = encrypt(&sk, &ramp(4));
     assert_refused!(

@@ -39,7 +39,7 @@ impl PyCiphertext {
         self.compute(py, |x| x.pick_entries(entries.0..entries.1))
     }
 
-    fn gathered(&self, py: Python<'_>, shape: Vec<usize>, sources: Vec<usize>) -> PyResult<Self> {
+    fn gathered(&self, py: Python<'_>, shape: Vec<usize>, sources: Vec<Option<usize>>) -> PyResult<Self> {
         self.compute(py, |x| x.gathered(&shape, &sources))
     }
 
@@ -52,6 +52,20 @@ impl PyCiphertext {
         right: Vec<usize>,
     ) -> PyResult<Self> {
         self.join(py, other.get(), |x, y| x.contracted(y, &shape, Terms { left: &left, right: &right }))
+    }
+
+    fn mapped(
+        &self,
+        py: Python<'_>,
+        shape: Vec<usize>,
+        sources: Vec<usize>,
+        factors: Vec<f64>,
+    ) -> PyResult<Self> {
+        self.compute(py, |x| x.mapped(&shape, &sources, &factors))
+    }
+
+    fn permuted(&self, py: Python<'_>, axes: Vec<usize>) -> PyResult<Self> {
+        self.compute(py, |x| x.permuted(&axes))
     }
 
     fn pad_columns(&self, py: Python<'_>, before: usize, after: usize) -> PyResult<Self> {

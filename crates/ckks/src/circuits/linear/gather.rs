@@ -11,7 +11,6 @@ use super::blocks::zeros;
 use crate::arrays::estimate::{Along, MatrixNorms, mixed_name};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
-use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
 use crate::evaluation::{Evaluator, doublings};
@@ -50,22 +49,10 @@ pub(crate) fn gather(
     to: Option<Layout>,
     sources: &[Option<usize>],
 ) -> Result<Ciphertext, CkksError> {
-    evaluator.check(x)?;
-    check_slots(x, GATHER)?;
-    if x.layout().bodies() > 1 {
-        return Err(CkksError::shared_mask(
-            GATHER,
-            x.layout().bodies(),
-            "numbers move from polynomial to polynomial",
-            "take the bodies apart with split_mask",
-        ));
-    }
+    check_movable(evaluator, x)?;
     let to = match to {
         Some(to) => to,
-        None => {
-            let alone = Layout::new(shape, Encoding::Slots, x.params().degree())?;
-            if alone.rows() > 1 && alone.chunks() == 1 { alone.with_lanes(None)? } else { alone }
-        }
+        None => in_lanes(shape, x.params().degree())?,
     };
     let to = to.of_numbers(x.is_complex()).with_padding(Padding::Zero);
     let count = x.shape().iter().product::<usize>();
@@ -95,39 +82,77 @@ pub(crate) fn gather(
     Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
 }
 
-/// `weights @ x` for a matrix in slots whose rows share polynomials: a diagonal for each distance between a
-/// row of `x` and one of the result.
+/// The array of shape `shape` whose entry `i` is the sum of the entries `sources[t n + i]` of `x`, each times
+/// `factors[t n + i]`, for an array of `n` entries; rows share polynomials.
 ///
 /// # Errors
-/// [`CkksError::Shape`] unless `x` has a row for each column of the weights; [`CkksError::OutOfRange`] for
-/// more than 2048 distances in all polynomials; missing keys; level errors.
-pub(crate) fn multiply_lanes(
+/// [`CkksError::Shape`] unless there is a factor for each source, and the same number for each entry;
+/// [`CkksError::OutOfRange`] for entries that `x` does not have, and for more than 2048 distances in all
+/// polynomials; [`CkksError::NotFinite`] for factors; [`CkksError::TooLarge`]; missing keys; level errors.
+pub(crate) fn map_numbers(
     evaluator: &Evaluator,
     x: &Ciphertext,
-    weights: Matrix<'_>,
+    shape: &[usize],
+    sources: &[usize],
+    factors: &[f64],
 ) -> Result<Ciphertext, CkksError> {
-    let (inner, columns) = (x.layout().rows(), x.layout().columns());
-    let shape = vec![weights.rows, columns];
-    let to = Layout::new(&shape, Encoding::Slots, x.params().degree())?.with_lanes(None)?;
-    let to = to.of_numbers(x.is_complex());
+    check_movable(evaluator, x)?;
+    let (count, entries) = (x.shape().iter().product::<usize>(), shape.iter().product::<usize>());
+    let whole =
+        sources.len() == factors.len() && !sources.is_empty() && sources.len().is_multiple_of(entries);
+    if !whole || sources.iter().any(|&source| source >= count) {
+        let remedy = format!("give places below {count}, and a factor for each, for {entries} numbers");
+        let (left, right) = (vec![sources.len()], vec![factors.len()]);
+        return Err(CkksError::Shape { operation: GATHER, left, right, remedy });
+    }
+    if let Some((index, &value)) = factors.iter().enumerate().find(|(_, factor)| !factor.is_finite()) {
+        return Err(CkksError::NotFinite { index, value, shape: None });
+    }
+    let to = in_lanes(shape, x.params().degree())?.of_numbers(x.is_complex());
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
+    let terms = sources.len() / entries;
     let moved = map_entries(evaluator, x, &to, |entry| {
-        let (row, column) = (entry / columns, entry % columns);
-        let own = &weights.values[row * inner..(row + 1) * inner];
-        own.iter()
-            .enumerate()
-            .filter(|(_, weight)| **weight != 0.0)
-            .map(move |(k, &weight)| (k * columns + column, weight))
+        (0..terms)
+            .map(move |term| term * entries + entry)
+            .filter(|&at| factors[at] != 0.0)
+            .map(|at| (sources[at], factors[at]))
     })?;
-    let norms = MatrixNorms::of_matrix(weights.values, inner);
-    let count = moved.terms as f64;
-    let rounding = (moved.rounding.0 * count.sqrt(), moved.rounding.1 * count);
-    let kept = x.estimate.clone().mapped(Along::Rows, &norms, rounding);
+    // The factors of each entry, one entry after the other, as the rows of a matrix.
+    let by_entry: Vec<usize> =
+        (0..entries).flat_map(|entry| (0..terms).map(move |term| term * entries + entry)).collect();
+    let chosen: Vec<Option<usize>> = by_entry.iter().map(|&at| Some(sources[at])).collect();
+    let rows: Vec<f64> = by_entry.iter().map(|&at| factors[at]).collect();
+    let norms = MatrixNorms::of_matrix(&rows, terms);
+    let places = moved.terms as f64;
+    let rounding = (moved.rounding.0 * places.sqrt(), moved.rounding.1 * places);
+    let period = x.layout().period().max(to.period());
+    let kept = x.estimate.clone().gathered(&chosen).copied(period).mapped(Along::Columns, &norms, rounding);
     let (slots, alike) = (moved.slots, moved.alike);
-    let product = moved.rows.rearranged(shape, to);
-    let product = product.estimated(|own| kept.with_noise_of_rows(own, slots, alike));
-    product.check_bound()?;
-    Ok(product)
+    let mapped = moved.rows.rearranged(shape.to_vec(), to);
+    let mapped = mapped.estimated(|own| kept.with_noise_of_rows(own, slots, alike));
+    mapped.check_bound()?;
+    Ok(mapped)
+}
+
+/// Refuses arrays whose numbers do not move from polynomial to polynomial.
+fn check_movable(evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
+    evaluator.check(x)?;
+    check_slots(x, GATHER)?;
+    if x.layout().bodies() > 1 {
+        return Err(CkksError::shared_mask(
+            GATHER,
+            x.layout().bodies(),
+            "numbers move from polynomial to polynomial",
+            "take the bodies apart with split_mask",
+        ));
+    }
+    Ok(())
+}
+
+/// The layout of real numbers in slots in which as many rows as there is room for share a polynomial.
+pub(crate) fn in_lanes(shape: &[usize], degree: usize) -> Result<Layout, CkksError> {
+    let alone = Layout::new(shape, Encoding::Slots, degree)?;
+    if alone.rows() > 1 && alone.chunks() == 1 { alone.with_lanes(None) } else { Ok(alone) }
 }
 
 /// The polynomials of a result whose numbers are sums of an array's numbers.

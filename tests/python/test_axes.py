@@ -1,0 +1,199 @@
+"""Arrays of three to six axes in slots, beside NumPy: with the keys, the level and the error of the dry run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import clathrate as cl
+
+RNG = np.random.default_rng(21)
+
+
+def numbers(*shape: int) -> Any:
+    return RNG.uniform(-1, 1, shape)
+
+
+A, B, C, D = numbers(2, 3, 4), numbers(2, 4, 5), numbers(3, 4), numbers(2, 2, 3, 2)
+ROW, WEIGHTS, STACK = numbers(4), numbers(5, 4), numbers(2, 5, 3)
+
+
+@pytest.fixture(scope="module")
+def key() -> cl.SecretKey:
+    return cl.SecretKey.generate(cl.Params.preset("insecure_deep"))  # 256 slots
+
+
+def check(key: cl.SecretKey, f: Callable[..., Any], arrays: list[Any], **options: Any) -> cl.Ciphertext:
+    found = cl.trace(f, *[array.shape for array in arrays], params=key.params, encoding="slots", bound=1.0, **options)
+    keys = key.evaluation_keys(found.needs)
+    result = f(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in arrays])
+    expected = f(*arrays)
+    assert result.shape == found.result.shape == np.shape(expected)
+    assert result.level == found.result.level
+    error = np.abs(key.decrypt(result) - expected).max()
+    whole = result.T if isinstance(result, cl.TransposedCiphertext) else result
+    assert error <= min(whole.error_bound, 1e-5)
+    return result
+
+
+CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "x + x": (lambda x: x + x, [A]),
+    "a matrix for each": (lambda x, y: x + y, [A, C]),
+    "a row for each": (lambda x, y: x * y, [A, ROW]),
+    "a column for each": (lambda x, y: x * y, [A, numbers(3, 1)]),
+    "a number for each": (lambda x, y: x * y, [A, numbers(2, 1, 1)]),
+    "a row in the middle": (lambda x, y: x - y, [A, numbers(2, 1, 4)]),
+    "both repeated": (lambda x, y: x * y, [numbers(2, 1, 4), numbers(3, 1)]),
+    "plain numbers": (lambda x: x * C + A[:, :1, :], [A]),
+    "a power": (lambda x: x**2 + x, [A]),
+    "where": (lambda x: np.where(A > 0, x, 0.0), [A]),
+    "six axes": (lambda x: x.sum(axis=(0, 2, 5)), [numbers(2, 1, 3, 2, 1, 2)]),
+    "sum": (lambda x: x.sum(), [A]),
+    "sum 0": (lambda x: x.sum(axis=0), [A]),
+    "sum 1": (lambda x: x.sum(axis=1), [A]),
+    "sum 2": (lambda x: x.sum(axis=2), [A]),
+    "sum -1, kept": (lambda x: x.sum(axis=-1, keepdims=True), [A]),
+    "sum 0 1": (lambda x: x.sum(axis=(0, 1)), [A]),
+    "sum 0 1, kept": (lambda x: x.sum(axis=(0, 1), keepdims=True), [A]),
+    "sum 1 2": (lambda x: x.sum(axis=(1, 2)), [A]),
+    "sum 0 2, kept": (lambda x: x.sum(axis=(0, 2), keepdims=True), [A]),
+    "sum of all, kept": (lambda x: x.sum(keepdims=True), [A]),
+    "mean": (lambda x: x.mean(), [A]),
+    "mean 1": (lambda x: x.mean(axis=1), [A]),
+    "mean 0 1, kept": (lambda x: x.mean(axis=(0, 1), keepdims=True), [A]),
+    "mean 0 2": (lambda x: np.mean(x, axis=(0, 2)), [A]),
+    "differences from a mean": (lambda x: x - x.mean(axis=1, keepdims=True), [A]),
+    "variance": (lambda x: x.var(), [A]),
+    "variance 1": (lambda x: x.var(axis=1), [A]),
+    "variance 2, kept": (lambda x: x.var(axis=2, keepdims=True), [A]),
+    "variance 0 1": (lambda x: x.var(axis=(0, 1), ddof=1), [A]),
+    "x[0]": (lambda x: x[0], [A]),
+    "x[:, 1]": (lambda x: x[:, 1], [A]),
+    "x[..., 1]": (lambda x: x[..., 1], [A]),
+    "x[:, 1:, ::2]": (lambda x: x[:, 1:, ::2], [A]),
+    "x[1, 2, 3]": (lambda x: x[1, 2, 3], [A]),
+    "x[[1, 0]]": (lambda x: x[[1, 0]], [A]),
+    "x[:, None]": (lambda x: x[:, None], [A]),
+    "x[::-1, :, ::-1]": (lambda x: x[::-1, :, ::-1], [A]),
+    "x[:, mask]": (lambda x: x[:, np.array([True, False, True])], [A]),
+    "T": (lambda x: x.T, [A]),
+    "transpose": (lambda x: np.transpose(x, (1, 0, -1)), [A]),
+    "moveaxis": (lambda x: np.moveaxis(x, 0, -1), [A]),
+    "swapaxes": (lambda x: np.swapaxes(x, 1, 2), [A]),
+    "swapaxes of a matrix": (lambda x: np.swapaxes(x, 0, -1), [C]),
+    "reshape (6, 4)": (lambda x: x.reshape(6, 4), [A]),
+    "reshape (4, 6)": (lambda x: x.reshape(4, 6), [A]),
+    "reshape -1": (lambda x: x.reshape(-1), [A]),
+    "reshape of a matrix": (lambda x: x.reshape(2, 2, 3), [C]),
+    "reshape of a vector": (lambda x: x.reshape(2, 1, 2), [ROW]),
+    "concatenate 0": (lambda x: np.concatenate([x, x]), [A]),
+    "concatenate 1": (lambda x: np.concatenate([x, x[:, :1]], axis=1), [A]),
+    "concatenate 2": (lambda x: np.concatenate([x, x[..., :1]], axis=-1), [A]),
+    "stack 0": (lambda x: np.stack([x, x]), [A]),
+    "stack 2": (lambda x: np.stack([x, 2 * x], axis=2), [A]),
+    "stack of matrices": (lambda x: np.stack([x, x]), [C]),
+    "stack of matrices -1": (lambda x: np.stack([x, x], axis=-1), [C]),
+    "flip": (lambda x: np.flip(x, 1), [A]),
+    "flip of all": (lambda x: np.flip(x), [A]),
+    "roll": (lambda x: np.roll(x, 1, axis=2), [A]),
+    "roll of all": (lambda x: np.roll(x, 3), [A]),
+    "roll of two axes": (lambda x: np.roll(x, (1, 2), axis=(0, 2)), [A]),
+    "roll of a matrix": (lambda x: np.roll(x, 3), [C]),
+    "repeat": (lambda x: np.repeat(x, 2, axis=1), [A]),
+    "repeat of all": (lambda x: np.repeat(x, 2), [C]),
+    "tile": (lambda x: np.tile(x, (1, 2, 1)), [A]),
+    "tile of a matrix": (lambda x: np.tile(x, 2), [C]),
+    "pad": (lambda x: np.pad(x, 1), [A]),
+    "pad of a matrix": (lambda x: np.pad(x, ((1, 2), (0, 1))), [C]),
+    "diff": (lambda x: np.diff(x, axis=1), [A]),
+    "cumsum 1": (lambda x: np.cumsum(x, axis=1), [A]),
+    "cumsum 2": (lambda x: np.cumsum(x, axis=2), [A]),
+    "take": (lambda x: np.take(x, [0, 2], axis=1), [A]),
+    "take of all": (lambda x: np.take(x, [[0, 7], [2, 2]]), [C]),
+    "delete": (lambda x: np.delete(x, 1, axis=1), [A]),
+    "delete of all": (lambda x: np.delete(x, [1, 5]), [C]),
+    "split": (lambda x: np.split(x, 3, axis=1)[1], [A]),
+    "expand_dims": (lambda x: np.expand_dims(x, 1), [A]),
+    "squeeze": (lambda x: np.squeeze(x[:, :1]), [A]),
+    "matrices by matrices": (lambda x, y: x @ y, [A, B]),
+    "matrices by a matrix": (lambda x, y: x @ y, [A, B[0]]),
+    "a matrix by matrices": (lambda x, y: x @ y, [C, B]),
+    "matrices by a vector": (lambda x, y: x @ y, [A, ROW]),
+    "a vector by matrices": (lambda x, y: x @ y, [numbers(3), A]),
+    "stacks that repeat": (lambda x, y: x @ y, [D, numbers(2, 1, 2, 3)]),
+    "matrices by a plain matrix": (lambda x: x @ WEIGHTS.T, [A]),
+    "matrices by a plain vector": (lambda x: x @ ROW, [A]),
+    "plain matrices by matrices": (lambda x: STACK @ x, [A]),
+    "a plain matrix by matrices": (lambda x: STACK[0] @ x, [A]),
+    "plain stacks that repeat": (lambda x: STACK[:, None] @ x, [numbers(1, 2, 3, 2)]),
+    "matrices by plain matrices": (lambda x: x @ B, [A]),
+    "a matrix by plain matrices": (lambda x: x @ B, [C]),
+    "matmul": (lambda x, y: np.matmul(x, y), [A, B]),
+    "bij,bjk->bik": (lambda x, y: np.einsum("bij,bjk->bik", x, y), [A, B]),
+    "bij,bjk->ikb": (lambda x, y: np.einsum("bij,bjk->ikb", x, y), [A, B]),
+    "bij->jbi": (lambda x: np.einsum("bij->jbi", x), [A]),
+    "bij,kj->bik": (lambda x: np.einsum("bij,kj->bik", x, WEIGHTS), [A]),
+    "bij,kb->ijk": (lambda x: np.einsum("bij,kb->ijk", x, C[:, :2]), [A]),
+    "bij->i": (lambda x: np.einsum("bij->i", x), [A]),
+    "bij,bij->b": (lambda x, y: np.einsum("bij,bij->b", x, y), [A, A[::-1]]),
+    "kron": (lambda x, y: np.kron(x, y), [C, C[:2, :2]]),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"lanes": 1}])
+@pytest.mark.parametrize("name", CASES)
+def test_functions_are_numpys(key, name, options):
+    f, arrays = CASES[name]
+    check(key, f, arrays, **options)
+
+
+def test_matrices_of_a_stack_share_polynomials_and_products(key):
+    x = key.encrypt(numbers(4, 4, 4), encoding="slots")
+    # 256 slots for each product of two numbers of all matrices.
+    assert (x.layout.lanes, x.nbytes) == (16, key.encrypt(numbers(4), encoding="slots").nbytes)
+    one, four = (
+        cl.trace(lambda x, y: x @ y, shape, shape, params=key.params, encoding="slots", lanes="most") for shape in ((4, 4), (4, 4, 4))
+    )
+    assert four.transforms <= 1.5 * one.transforms
+    check(key, lambda x, y: x @ y, [numbers(4, 4, 4), numbers(4, 4, 4)])
+
+
+def test_arrays_of_three_axes_have_files(key, tmp_path):
+    x = key.encrypt(A)
+    assert x.encoding == "slots"
+    x.save(tmp_path / "x.clt")
+    again = cl.Ciphertext.load(tmp_path / "x.clt", key.params)
+    assert again.shape == A.shape
+    assert np.abs(key.decrypt(again) - A).max() < 1e-6
+
+
+def test_coefficients_of_three_axes_are_added(key):
+    x = key.encrypt(A, encoding="coefficients")
+    assert np.abs(key.decrypt((x + x * 0.5)[1]) - 1.5 * A[1]).max() < 1e-5
+    with pytest.raises(TypeError, match="in slots"):
+        x[:, :, 1:]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda x: x.sum(axis=3), "has 3 axes"),
+        (lambda x: x.sum(axis=(0, 0)), "there twice"),
+        (lambda x: x + np.ones((2, 2, 4)), "axis by axis"),
+        (lambda x: x @ np.ones((3, 4, 2)), 'label "p" have 2 and 3'),
+        (lambda x: x @ x, "as many rows on the right"),
+        (lambda x: x.prod(axis=1), "transpose and reshape"),
+        (lambda x: np.transpose(x, (0, 1)), "each of them once"),
+        (lambda x: x.reshape(1, 1, 1, 1, 1, 2, 12), "6 axes|stay where they are"),
+        (lambda x: np.concatenate([x, x.reshape(3, 2, 4)], axis=2), "other axes are equal"),
+        (lambda x: np.stack([x, x], axis=4), "no axis 4"),
+        (lambda x: x[0, 0, 0, 0], "at most"),
+        (lambda x: x[5], "out of bounds"),
+    ],
+)
+def test_what_does_not_fit_is_named(key, wrong, message):
+    with pytest.raises((TypeError, IndexError, cl.ClathrateError), match=message):
+        wrong(key.encrypt(A))
