@@ -201,6 +201,7 @@ lint: build
 	$(BIN)/python -m mypy --strict tests/python/typing_usage.py
 	$(BIN)/python -m mypy.stubtest clathrate --allowlist tests/python/stubtest_allowlist.txt
 	$(BIN)/python scripts/stub.py --check
+	$(BIN)/python scripts/numpy_table.py --check
 	$(BIN)/python scripts/notebooks.py --check
 
 clean:

@@ -108,7 +108,7 @@ def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
     array([1., 2., 3., 4.])
     """
-    return Ciphertext._of(native.hstack(unwrap_all(parts)))
+    return concatenate(parts, 1) if _are_stacks(parts) else Ciphertext._of(native.hstack(unwrap_all(parts)))
 
 
 def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -144,7 +144,7 @@ def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     array([[1., 2.],
            [3., 4.]])
     """
-    return Ciphertext._of(native.vstack(unwrap_all(parts)))
+    return concatenate(parts) if _are_stacks(parts) else Ciphertext._of(native.vstack(unwrap_all(parts)))
 
 
 def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
@@ -214,10 +214,15 @@ def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
     for index, part in enumerate(arrays):
         if isinstance(part, Ciphertext) and not -part.ndim <= axis < part.ndim:
             raise ShapeError(f"part {index} has shape {part.shape}, and no axis {axis}")
-    if any(isinstance(part, Ciphertext) and part.ndim > 2 for part in arrays):
+    if _are_stacks(arrays):
         return _concatenated_stacks(arrays, axis)
     vectors = any(isinstance(part, Ciphertext) and part.ndim == 1 for part in arrays)
     return hstack(arrays) if vectors or axis in (1, -1) else vstack(arrays)
+
+
+def _are_stacks(parts: Any) -> bool:
+    """Whether one of several arrays has more than two axes."""
+    return isinstance(parts, list | tuple) and any(isinstance(part, Ciphertext) and part.ndim > 2 for part in parts)
 
 
 def _concatenated_stacks(parts: list[Any], axis: int) -> Ciphertext:

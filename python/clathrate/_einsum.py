@@ -9,8 +9,9 @@ import numpy as np
 
 from ._ciphertext import Ciphertext
 from ._transposed import TransposedCiphertext
+from ._unreadable import entry_by_entry
 from ._wrapping import encrypted, wrap
-from .errors import DataError
+from .errors import DataError, ShapeError
 
 # The most products that are added: their places are lists in memory.
 _MAX_TERMS = 2**22
@@ -23,9 +24,7 @@ def _is_encrypted(x: Any) -> bool:
 def einsum(subscripts: str, *operands: Any) -> Any:
     labels, output = _labels(subscripts, operands)
     arrays = [x if _is_encrypted(x) else np.asarray(x) for x in operands]
-    for x in arrays:
-        if isinstance(x, TransposedCiphertext):
-            raise TypeError("np.einsum of a view of a transposed matrix: take the ciphertext itself, before `.T`, and exchange its labels")
+    arrays, labels = _without_views(arrays, labels)
     while len(arrays) > 2:
         # Labels that nothing else has are added up on the way.
         kept = {label for other in [*labels[2:], output] for label in other}
@@ -33,6 +32,14 @@ def einsum(subscripts: str, *operands: Any) -> Any:
         arrays = [_pair(arrays[:2], labels[:2], both), *arrays[2:]]
         labels = [both, *labels[2:]]
     return _pair(arrays, labels, output)
+
+
+def _without_views(arrays: list[Any], labels: list[str]) -> tuple[list[Any], list[str]]:
+    """Views as the matrices that they transpose, with their labels exchanged."""
+    views = [isinstance(x, TransposedCiphertext) for x in arrays]
+    return [x.T if view else x for x, view in zip(arrays, views, strict=True)], [
+        own[::-1] if view else own for own, view in zip(labels, views, strict=True)
+    ]
 
 
 def _labels(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str]:
@@ -125,6 +132,10 @@ def _mapped(x: Any, own: str, w: Any, others: str, output: str) -> Any:
     """Any linear map of the numbers of an array, in slots: sums of numbers times factors."""
     sizes = dict(zip(own + others, [*x.shape, *w.shape], strict=True))
     shape, places = _grid(sizes, output)
+    if np.iscomplexobj(w):
+        raise TypeError(
+            "complex weights multiply the last axis of ciphertexts: bring it there by `np.moveaxis`, or add the products of both parts"
+        )
     factors = np.broadcast_to(w[tuple(places[label] for label in others)], next(iter(places.values())).shape)
     return encrypted(x._native.mapped(shape, _counted(places, own, x.shape).tolist(), factors.tolist()))
 
@@ -156,11 +167,17 @@ def _contracted(arrays: list[Any], labels: list[str], output: str) -> Ciphertext
 
 def matmul(a: Any, b: Any) -> Any:
     """The products of stacks of matrices, as NumPy has them: axes before the last two broadcast."""
-    left, right = (x if _is_encrypted(x) else np.asarray(x) for x in (a, b))
+    left, right = (entry_by_entry(x) if _is_encrypted(x) else np.asarray(x) for x in (a, b))
     if not left.ndim or not right.ndim:
         raise TypeError("a matrix product takes arrays with axes: multiply by a number with `*`")
     if isinstance(left, Ciphertext) and isinstance(right, Ciphertext):
         return encrypted(left._native.__matmul__(right._native))
+    inner = left.shape[-1], right.shape[-2 if right.ndim > 1 else -1]
+    if inner[0] != inner[1]:
+        raise ShapeError(
+            f"a matrix product of shapes {tuple(left.shape)} and {tuple(right.shape)}: rows of the left have {inner[0]} numbers and "
+            f"columns of the right {inner[1]}, which are to be the same"
+        )
     stack = [chr(ord("p") + axis) for axis in range(max(left.ndim, right.ndim, 2) - 2)]
     of_left, of_right = ([*stack[len(stack) - max(x.ndim - 2, 0) :]] for x in (left, right))
     # An axis of length 1 broadcasts: it has a label of its own, which is added up.
@@ -189,6 +206,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return einsum(f"{''.join(left)},{''.join(right)}->{''.join(output)}", a, b)
 
 
+def dot(a: Any, b: Any) -> Any:
+    """The sums over the last axis of one array and the last but one of the other."""
+    axes = len(b.shape) if _is_encrypted(b) else np.ndim(b)
+    return tensordot(a, b, (-1, -1 if axes == 1 else -2))
+
+
 def inner(a: Any, b: Any) -> Any:
     dimensions = [len(x.shape) if _is_encrypted(x) else np.ndim(x) for x in (a, b)]
     return a * b if 0 in dimensions else tensordot(a, b, (-1, -1))
@@ -203,7 +226,7 @@ def diagonal(a: Any, offset: int = 0) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    if v.ndim == 2:
+    if v.ndim != 1:
         return diagonal(v, k)
     places = np.diag(np.arange(v.shape[0]), k)
     factors = np.diag(np.ones(v.shape[0]), k)
@@ -242,6 +265,8 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    if m.ndim not in (1, 2):
+        raise TypeError(f"np.cov of ciphertexts takes a vector or a matrix, and this array has the shape {m.shape}")
     x = m if m.ndim == 2 else m.reshape(1, -1)
     axis = 1 if rowvar or m.ndim == 1 else 0
     count = x.shape[axis]
@@ -263,7 +288,7 @@ def average(a: Any, axis: int | None = None, weights: Any = None) -> Any:
     if total == 0:
         raise ZeroDivisionError("np.average: the weights sum to zero")
     if w.shape == tuple(a.shape):
-        if axis is not None and a.ndim == 2:
+        if axis is not None:
             return (a * (w / w.sum(axis=axis, keepdims=True))).sum(axis=axis)
         return (a * (w / total)).sum()
     if axis is None or w.shape != (a.shape[axis],):

@@ -48,7 +48,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         Parameters
         ----------
         array : array_like
-            The numbers, at most two axes, as `SecretKey.encrypt` takes them.
+            The numbers, at most six axes, as `SecretKey.encrypt` takes them.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials, as `SecretKey.encrypt` takes it.
         level : int, optional

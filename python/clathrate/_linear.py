@@ -274,6 +274,78 @@ def atleast_3d(a: Any) -> Any:
     return a.reshape(*np.atleast_3d(np.empty(a.shape)).shape)
 
 
+def _choice_by(name: str, function: Any) -> Callable[..., Any]:
+    """A function of NumPy's that puts numbers at other places and does not compute with them."""
+
+    def choose(a: Any, *arguments: Any, **keywords: Any) -> Any:
+        if not isinstance(a, Ciphertext):
+            raise TypeError(f"np.{name} of ciphertexts chooses among encrypted numbers, and here they are a plain one's place")
+        return _of_slots(name, lambda numbers: function(numbers, *arguments, **keywords), a)
+
+    return choose
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    return _of_slots("extract", lambda numbers: np.extract(condition, numbers), arr)
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    return np.diag(v.reshape(-1), k)
+
+
+def unstack(x: Any, *, axis: int = 0) -> Any:
+    return tuple(x[(*[slice(None)] * (axis % x.ndim), place)] for place in range(x.shape[axis]))
+
+
+def dstack(tup: Any) -> Any:
+    return np.concatenate([atleast_3d(part) for part in tup], axis=2)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    return split(ary, indices_or_sections, 2)
+
+
+def cumulative_sum(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+    sums = cumsum(x, axis)
+    if not include_initial:
+        return sums
+    where = place("cumulative_sum", x, axis)
+    return pad(sums, [(int(each == where), 0) for each in range(sums.ndim)])
+
+
+def broadcast_arrays(*args: Any) -> Any:
+    shape = np.broadcast_shapes(*(x.shape for x in args))
+    return tuple(np.broadcast_to(x, shape) for x in args)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    if isinstance(values, Ciphertext | TransposedCiphertext):
+        raise TypeError("np.insert of ciphertexts takes plain values: join encrypted parts by `np.concatenate`")
+    numbers = np.arange(arr.size).reshape(arr.shape)
+    # Room for the values, and the values.
+    places = np.insert(numbers, obj, -1, axis)
+    shape = np.insert(np.zeros(arr.shape), obj, values, axis)
+    return _of_slots("insert", lambda _: places, arr) + shape
+
+
+def cross(a: Any, b: Any) -> Any:
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise TypeError(
+            f"np.cross of ciphertexts takes arrays whose last axis has 3 numbers, and these have the shapes {a.shape} and {b.shape}"
+        )
+    one, two = [1, 2, 0], [2, 0, 1]
+    return a[..., one] * b[..., two] - a[..., two] * b[..., one]
+
+
+_OF_PLACES: dict[str, Any] = {
+    "rot90": np.rot90,
+    "rollaxis": np.rollaxis,
+    "take_along_axis": np.take_along_axis,
+    "fft.fftshift": np.fft.fftshift,
+    "fft.ifftshift": np.fft.ifftshift,
+    "lib.stride_tricks.sliding_window_view": np.lib.stride_tricks.sliding_window_view,
+}
+
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     getattr(np, function.__name__): function
     for function in (
@@ -282,19 +354,27 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         atleast_1d,
         atleast_2d,
         atleast_3d,
+        broadcast_arrays,
         compress,
         convolve,
         correlate,
+        cross,
         cumsum,
+        cumulative_sum,
         delete,
+        diagflat,
         diff,
+        dsplit,
+        dstack,
         ediff1d,
         expand_dims,
+        extract,
         flip,
         fliplr,
         flipud,
         gradient,
         hsplit,
+        insert,
         outer,
         pad,
         ravel,
@@ -305,8 +385,10 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
         take,
         tile,
         trapezoid,
+        unstack,
         vsplit,
     )
     if hasattr(np, function.__name__)
 }
 FUNCTIONS |= {getattr(np.fft, name): transform(name) for name in ("fft", "ifft", "rfft")}
+FUNCTIONS |= {function: _choice_by(name, function) for name, function in _OF_PLACES.items()}

@@ -16,7 +16,7 @@ import numpy as np
 from . import _arrays, _einsum, _linear
 from ._ciphertext import Ciphertext
 from ._polynomial import Polynomial
-from ._remedies import DECRYPT, INSTEAD
+from ._remedies import DECRYPT, INSTEAD, OTHER
 from ._transposed import TransposedCiphertext
 from ._unreadable import entry_by_entry
 from ._wrapping import wrap
@@ -24,7 +24,20 @@ from ._wrapping import wrap
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = _linear.FUNCTIONS | _einsum.FUNCTIONS
 
 # Functions that take the view of a transposed matrix in slots as it is; others take its rows.
-_OF_VIEWS = {np.dot, np.vdot, np.transpose, np.moveaxis, np.swapaxes, np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.copy}
+_OF_VIEWS = {
+    np.einsum,
+    np.dot,
+    np.vdot,
+    np.transpose,
+    np.moveaxis,
+    np.swapaxes,
+    np.shape,
+    np.ndim,
+    np.size,
+    np.iscomplexobj,
+    np.isrealobj,
+    np.copy,
+}
 
 
 def _with_rows(argument: Any) -> Any:
@@ -44,8 +57,12 @@ def _stands_for(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def _instead(name: str) -> str:
-    if name in INSTEAD:
-        return INSTEAD[name]
+    # Of `linalg.norm` and `linalg.inv`, one has an entry of its own and the other that of its last part.
+    for known in (name, name.rpartition(".")[2]):
+        if known in INSTEAD:
+            return INSTEAD[known]
+    if name.startswith("lib."):
+        return OTHER
     if getattr(np, name, None) in _FUNCTIONS:
         return f"use `np.{name}(x)`"
     return (
@@ -111,6 +128,9 @@ _REFLECTED = {
     "power": "__rpow__",
 }
 _UNARY = {"negative": "__neg__", "positive": "__pos__", "conjugate": "conj", "conj": "conj"}
+_OF_VECTORS = ("vecdot", "matvec", "vecmat")
+# Universal functions that are operators, or have counterparts here.
+UNIVERSAL = {*_UNARY, *_REFLECTED, *_OF_VECTORS, "square"}
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
@@ -144,7 +164,18 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
         if isinstance(left, Ciphertext | TransposedCiphertext):
             return _method(left, reflected.replace("__r", "__"), name)(right)
         return _method(right, reflected, name)(left)
+    if name in _OF_VECTORS:
+        return _of_vectors(name, *operands)
     _refuse(name)
+
+
+def _of_vectors(name: str, left: Any, right: Any) -> Any:
+    """Products of stacks of vectors and matrices, which add along the last axis of vectors."""
+    left, right = entry_by_entry(left), entry_by_entry(right)
+    if name == "matvec":
+        return (left * right[..., None, :]).sum(axis=-1)
+    conjugated = left.conj() if left.dtype.kind == "c" else left
+    return (conjugated * right).sum(axis=-1) if name == "vecdot" else (conjugated[..., :, None] * right).sum(axis=-2)
 
 
 def _method(operand: Any, method: str, name: str) -> Any:
@@ -199,6 +230,8 @@ def _dot(a: Any, b: Any) -> Any:
         return a * b
     if dimensions == (1, 1):
         return a.dot(b) if isinstance(a, Ciphertext) else b.dot(a)
+    if max(dimensions) > 2:
+        return _einsum.dot(a, b)
     return a @ b if isinstance(a, Ciphertext | TransposedCiphertext | np.ndarray) else np.asarray(a) @ b
 
 
@@ -327,3 +360,34 @@ def _ndim(a: Any) -> int:
 @_stands_for(np.size)
 def _size(a: Any, axis: int | None = None) -> int:
     return int(np.prod(a.shape)) if axis is None else int(a.shape[axis])
+
+
+def _matrix_power(a: Any, n: int) -> Any:
+    if operator.index(n) < 1:
+        raise TypeError(f"np.linalg.matrix_power of ciphertexts takes powers from 1 on, and not {n}: an inverse needs divisions")
+    half = a if n == 1 else _matrix_power(a, n // 2)
+    return half if n == 1 else half @ half if n % 2 == 0 else half @ half @ a
+
+
+def _multi_dot(arrays: Any) -> Any:
+    product, *rest = arrays
+    for factor in rest:
+        product = product @ factor
+    return product
+
+
+_OF_ALGEBRA: dict[str, Callable[..., Any]] = {
+    "cross": _linear.cross,
+    "diagonal": lambda x, *, offset=0: _einsum.diagonal(x, offset),
+    "matmul": lambda x1, x2: x1 @ x2,
+    "matrix_power": _matrix_power,
+    "matrix_transpose": lambda x: np.swapaxes(x, -1, -2),
+    "multi_dot": _multi_dot,
+    "outer": _linear.outer,
+    "tensordot": lambda x1, x2, *, axes=2: _einsum.tensordot(x1, x2, axes),
+    "trace": lambda x: _einsum.trace(x),
+    "vecdot": lambda x1, x2, *, axis=-1: _of_vectors("vecdot", np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)),
+}
+_FUNCTIONS |= {getattr(np.linalg, name): function for name, function in _OF_ALGEBRA.items() if hasattr(np.linalg, name)}
+if hasattr(np, "matrix_transpose"):
+    _FUNCTIONS[np.matrix_transpose] = _OF_ALGEBRA["matrix_transpose"]

@@ -86,7 +86,7 @@ class Recorder(Wrapped, of=native.Recorder):
         Raises
         ------
         DataError
-            Where the shape has no entries or more than two axes, or the bound is not positive or has no room at the level; for bodies, an
+            Where the shape has no entries or more than six axes, or the bound is not positive or has no room at the level; for bodies, an
             axis, a capacity, lanes, copies or an order that `SecretKey.encrypt` refuses.
         LevelError
             Where there is no such level.

@@ -13,6 +13,33 @@ _CHANGES = "a ciphertext does not change, so make another one with `cl.where(mas
 _BETWEEN = "which is told by `domain=(lowest, highest)` between which numbers its argument is"
 _BELOW = "which is told by `bound=` how large its arguments are"
 
+# Why functions of NumPy have no counterpart, and which they are.
+MEANINGLESS = {
+    _ORDER: "all any argwhere array_equiv bincount count_nonzero flatnonzero histogram histogram2d histogram_bin_edges "
+    "histogramdd intersect1d isin isneginf isposinf lexsort logical_and logical_not logical_or logical_xor nanargmax nanargmin "
+    "nanmedian nanpercentile nanquantile nonzero piecewise ptp setdiff1d setxor1d signbit sort_complex trim_zeros union1d "
+    "unique_all unique_counts unique_inverse unique_values unwrap choose copysign logaddexp logaddexp2",
+    _STEPS: "around gcd lcm frexp ldexp modf nextafter spacing",
+    f"it is of whole numbers bit by bit, so {DECRYPT}": "bitwise_and bitwise_count bitwise_or bitwise_xor invert left_shift right_shift "
+    "packbits unpackbits",
+    f"it divides by numbers that it computes, so {DECRYPT}, or write it with `cl.inverse(x, domain=(lowest, highest))`": "angle arctan2 "
+    "corrcoef linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv linalg.lstsq "
+    "linalg.matrix_norm linalg.matrix_rank linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd linalg.svdvals linalg.tensorinv "
+    "linalg.tensorsolve linalg.vector_norm poly polydiv polyfit roots",
+    f"it reads or writes numbers in the clear, so {DECRYPT}": "apply_along_axis apply_over_axes array arange asanyarray asarray "
+    "ascontiguousarray asfortranarray copyto empty eye fill_diagonal frombuffer fromfile fromfunction fromiter fromstring full genfromtxt "
+    "geomspace identity linspace loadtxt logspace ones place put_along_axis putmask require savez_compressed tri zeros",
+    "it asks about types and memory of plain arrays: use it of `np.empty(x.shape, x.dtype)`": "can_cast common_type diag_indices_from "
+    "einsum_path iscomplex isreal ix_ may_share_memory min_scalar_type ravel_multi_index real_if_close result_type shares_memory "
+    "tril_indices_from triu_indices_from unravel_index",
+    f"encrypted numbers are compared by `cl.sign`, `cl.maximum` and `cl.minimum`, or {DECRYPT}": "equal not_equal less less_equal greater "
+    "greater_equal",
+    "it is of dates, text or records, and ciphertexts have numbers": "busday_count busday_offset datetime_as_string is_busday isnat",
+}
+
+# The reason of functions of records, and of those for which plain numbers become complex.
+OTHER = f"it is of records, or of plain numbers that become complex: {DECRYPT}"
+
 # What stands for functions that need to be told more, or that have another name.
 INSTEAD = {
     "std": "use `cl.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
@@ -30,6 +57,25 @@ INSTEAD = {
     "ones_like": "write `np.ones(x.shape)`",
     "full_like": "write `np.full(x.shape, number)`",
     "empty_like": "write `np.zeros(x.shape)`",
+    "fabs": f"use `cl.absolute` of real numbers, {_BELOW}",
+    "float_power": "write `x**n` for whole `n`",
+    "nancumsum": f"{_FINITE} `np.cumsum(x)`",
+    "nancumprod": "write `[x[: i + 1].prod() for i in range(len(x))]`",
+    "cumulative_prod": "write `[x[: i + 1].prod() for i in range(len(x))]`",
+    "block": "join the rows by `cl.hstack([x, y])`, and these by `cl.vstack([top, bottom])`",
+    "meshgrid": "write `x + np.zeros((3, 1))`, which repeats a row, and `x.reshape(-1, 1) + np.zeros(3)`",
+    "polyadd": "write `x + y` for coefficients of one length, and `np.pad` shorter ones",
+    "polysub": "write `x - y` for coefficients of one length, and `np.pad` shorter ones",
+    "polymul": "write `np.convolve(x, weights)` where one factor is plain",
+    "polyder": "write `x[:-1] * np.arange(len(x) - 1, 0, -1)`",
+    "polyint": "write `np.append(x / np.arange(len(x), 0, -1), x[:1] * 0)`",
+    "vander": "write `np.stack([x * 0 + 1, x, x * x], axis=1)`",
+    "sinc": "use `cl.Polynomial.fit(np.sinc, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
+    "i0": "use `cl.Polynomial.fit(np.i0, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
+    **dict.fromkeys(
+        ["fft2", "fftn", "hfft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft2", "rfftn"],
+        "take `np.fft.fft` or `np.fft.ifft` along the last axis, `np.swapaxes`, and again",
+    ),
     "array_repr": "use `repr(x)`",
     "array_str": "use `str(x)`",
     "array2string": "use `str(x)`",
@@ -96,10 +142,8 @@ INSTEAD = {
         _ORDER,
     ),
     **dict.fromkeys(["rint", "floor", "ceil", "trunc", "round", "fix", "mod", "fmod", "remainder", "floor_divide", "divmod"], _STEPS),
-    "swapaxes": "use `x.T`",
     "conjugate": "use `x.conj()`",
     "transpose": "use `x.T`",
-    "matrix_transpose": "use `x.T`",
     "mT": "use `x.T`",
     "fill": _CHANGES,
     "put": _CHANGES,
@@ -118,4 +162,14 @@ INSTEAD = {
     "tolist": DECRYPT,
     "flatten": _FLAT,
     "astype": "its numbers are real or complex as they were encrypted, and NumPy's after `secret_key.decrypt(ct)`",
+}
+
+INSTEAD |= {f"{kind}{name}": INSTEAD[name] for name in ("max", "min") for kind in ("a", "nan")}
+INSTEAD |= {"fmax": INSTEAD["maximum"], "fmin": INSTEAD["minimum"]}
+# The last part of a name, such as `fft2` of `fft.fft2`, stands for all of it.
+INSTEAD |= {
+    name.rpartition(".")[2]: reason
+    for reason, names in MEANINGLESS.items()
+    for name in names.split()
+    if name.rpartition(".")[2] not in INSTEAD
 }

@@ -92,7 +92,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         Parameters
         ----------
         array : array_like
-            Numbers of any numeric type and memory layout, at most two axes.
+            Numbers of any numeric type and memory layout, at most six axes.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
             rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
@@ -119,7 +119,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
             How many consecutive rows share a polynomial, a power of two, where rows of slots or of real coefficients are shorter than a
             polynomial. "most" is as many as there is room for. Such arrays are much smaller, and operations on them faster. In slots rows
             lie one behind the other. In coefficients they alternate, as prepared matrices want them, and `to_mlwe` takes them apart.
-            None, the default, is one row in a polynomial.
+            None, the default, is one row in a polynomial, and "most" for arrays of more than two axes in slots.
         copies : int, optional
             How many neighbouring slots hold each number, a power of two. Only for arrays that are combined with sums of rows that share
             polynomials: their `layout` says how many. None, the default, is 1.
@@ -140,7 +140,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         Raises
         ------
         DataError
-            Where numbers are NaN, infinite or too large, there are none, or there are more than two axes; for a number of bodies, a
+            Where numbers are NaN, infinite or too large, there are none, or there are more than six axes; for a number of bodies, a
             capacity, lanes or copies out of range, and for another axis or order; for numbers above the bound, and a bound without room.
         TypeError
             Where the entries are no numbers.

@@ -162,6 +162,12 @@ def entry_by_entry(x: Any) -> Any:
     return x.to_rows() if is_view else x
 
 
+def axes_of(other: Any) -> int:
+    """The number of axes of an operand, as far as it says so itself."""
+    shape = getattr(other, "shape", None)
+    return len(shape) if isinstance(shape, tuple) else 0 if shape is None else len(tuple(shape))
+
+
 def operand(other: Any) -> Any:
     """The other side of an operator, for the extension; `NotImplemented` for objects with operators of their own."""
     return other._native if isinstance(other, Unreadable) else plain(other)

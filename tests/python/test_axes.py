@@ -139,6 +139,16 @@ CASES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "bij,kb->ijk": (lambda x: np.einsum("bij,kb->ijk", x, C[:, :2]), [A]),
     "bij->i": (lambda x: np.einsum("bij->i", x), [A]),
     "bij,bij->b": (lambda x, y: np.einsum("bij,bij->b", x, y), [A, A[::-1]]),
+    "hstack": (lambda x: np.hstack([x, x[:, :2]]), [A]),
+    "vstack": (lambda x: np.vstack([x, x]), [A]),
+    "dot": (lambda x, y: np.dot(x, y), [A, B]),
+    "dot with a matrix": (lambda x, y: x.dot(y), [A, B[0]]),
+    "dot with a plain vector": (lambda x: x.dot(ROW), [A]),
+    "by a transposed matrix": (lambda x, y: x @ y.T, [A, C]),
+    "average": (lambda x: np.average(x, axis=1, weights=np.abs(A)), [A]),
+    "product": (lambda x: x.prod(axis=(0, 1)), [A]),
+    "fft": (lambda x: np.fft.fft(x), [A]),
+    "tril": (lambda x: np.tril(x), [A]),
     "kron": (lambda x, y: np.kron(x, y), [C, C[:2, :2]]),
 }
 
@@ -184,7 +194,7 @@ def test_coefficients_of_three_axes_are_added(key):
         (lambda x: x.sum(axis=(0, 0)), "there twice"),
         (lambda x: x + np.ones((2, 2, 4)), "axis by axis"),
         (lambda x: x @ np.ones((3, 4, 2)), 'label "p" have 2 and 3'),
-        (lambda x: x @ x, "as many rows on the right"),
+        (lambda x: x @ x, "as many rows on the right|to be the same"),
         (lambda x: x.prod(axis=1), "transpose and reshape"),
         (lambda x: np.transpose(x, (0, 1)), "each of them once"),
         (lambda x: x.reshape(1, 1, 1, 1, 1, 2, 12), "6 axes|stay where they are"),
@@ -192,6 +202,9 @@ def test_coefficients_of_three_axes_are_added(key):
         (lambda x: np.stack([x, x], axis=4), "no axis 4"),
         (lambda x: x[0, 0, 0, 0], "at most"),
         (lambda x: x[5], "out of bounds"),
+        (np.diag, "takes a matrix"),
+        (np.cov, "a vector or a matrix"),
+        (lambda x: np.fft.fft(x, axis=1), "last axis"),
     ],
 )
 def test_what_does_not_fit_is_named(key, wrong, message):

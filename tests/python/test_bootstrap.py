@@ -313,11 +313,11 @@ def test_products_with_rows_in_slots_refuse_what_does_not_fit(small):
         np.ones((8, 7)) @ vector
     with pytest.raises(ShapeError):
         vector @ np.ones((7, 8))
-    with pytest.raises(ShapeError, match="two axes"):
+    with pytest.raises(ShapeError, match=r"8 numbers .* 1"):
         vector @ np.ones((8, 1, 1))
     with pytest.raises(ShapeError, match="one length"):
         vector @ np.ones(7)
     with pytest.raises(MissingKeyError, match="needs no key"):
         small.key.encrypt(np.ones((8, 8)), encoding="coefficients") @ np.ones((8, 8))
-    with pytest.raises(ShapeError, match="both operands are matrices"):
+    with pytest.raises(MissingKeyError):
         vector @ small.key.encrypt(np.ones((8, 8)))

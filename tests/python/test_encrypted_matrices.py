@@ -201,8 +201,7 @@ def test_columns_that_cannot_be_picked_say_what_to_do(owner: cl.SecretKey) -> No
     ]:
         with pytest.raises(TypeError, match=message):
             refused()
-    with pytest.raises(cl.ShapeError, match=r"shapes \[3, 70\] and \[3, 1, 70\] do not fit: .* in 3 rows of 70 numbers"):
-        x[:, None]
+    assert x[:, None].shape == (3, 1, 70)
     for refused in (lambda: x[:, 3:3], lambda: x[:, 5:2], lambda: x[:, 90:99], lambda: v[70:], lambda: x.T[4:4]):
         with pytest.raises(cl.DataError, match="no entries"):
             refused()

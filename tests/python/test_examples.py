@@ -189,7 +189,7 @@ def test_ranks_example_refuses_sets_of_rank_1():
 
 
 def test_everyday_page_runs_and_its_numbers_are_right(capsys):
-    statistics, bounds, errors, table, labels, chooser, functions, long_calls = snippets("docs/everyday.md")
+    statistics, bounds, errors, table, labels, chooser, stacks, products, functions, long_calls = snippets("docs/everyday.md")
     names: dict[str, object] = {}
     exec(statistics, names)
     assert float(capsys.readouterr().out) < 1e-4
@@ -206,6 +206,12 @@ def test_everyday_page_runs_and_its_numbers_are_right(capsys):
     assert float(capsys.readouterr().out) < 1e-3
     exec(chooser, names)
     assert "* " in capsys.readouterr().out
+    exec(stacks, names)
+    shape, error = capsys.readouterr().out.rsplit(" ", 1)
+    assert shape == "(4, 4, 4)"
+    assert float(error) < 1e-5
+    exec(products, names)
+    assert float(capsys.readouterr().out) < 1e-5
     exec(functions, names)
     sigmoid, cosine, sign = capsys.readouterr().out.splitlines()
     assert float(sigmoid) < 1e-3

@@ -88,8 +88,7 @@ def test_weights_that_do_not_fit_say_what_would(flat, shape):
 
 def test_vectors_say_how_to_become_matrices(flat):
     ct = flat.key.encrypt(np.ones((5, 3)))
-    with pytest.raises(cl.ShapeError, match=r"w\[None, :\] @ ct"):
-        np.ones(5) @ ct
+    assert np.abs(flat.key.decrypt(np.ones(5) @ ct) - 5.0).max() < 1e-3
     with pytest.raises(cl.ShapeError, match=r"`\[x\.dot\(row\) for row in W\]`"):
         np.ones((2, 5)) @ flat.key.encrypt(np.ones(5), encoding="coefficients")
     with pytest.raises(cl.MissingKeyError, match=r"`\[x\.dot\(row\) for row in W\]`"):

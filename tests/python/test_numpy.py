@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import clathrate as cl
+from clathrate import _numpy
 
 
 def old_matrix():
@@ -110,8 +111,8 @@ def test_types_of_numpy_numbers_decide_levels(key):
         (lambda x: np.add(x, x, where=np.ones(3, bool)), "takes no where"),
         (lambda x: np.sum(x, initial=1.0), r"np\.sum of ciphertexts: .*unexpected keyword argument 'initial'"),
         (lambda x: np.sum(x, dtype=float), "has no `dtype` and no `out`"),
-        (lambda x: np.stack([x, x], axis=2), "and not along 2"),
-        (lambda x: np.transpose(x, (1,)), "takes no axes"),
+        (lambda x: np.stack([x, x], axis=2), "has no axis 2"),
+        (lambda x: np.transpose(x, (1,)), "name each of them once"),
         (lambda x: np.asarray(x), r"is no array of numbers: .*`secret_key\.decrypt\(ct\)`"),
         (lambda x: np.concatenate([x, x], axis=None), "takes an axis, 0 or 1, and not None"),
         (lambda x: old_matrix() * x, r"np\.matrix.*np\.asarray"),
@@ -245,3 +246,15 @@ def test_rolls_are_joins_of_their_parts(params, key):
 
     ct = key.encrypt(x).with_keys(key.keys_for(rolled, x.shape))
     assert np.allclose(key.decrypt(rolled(ct)), np.roll(x, 2), atol=1e-6)
+
+
+def test_every_function_of_numpys_has_a_counterpart_a_remedy_or_a_reason():
+    """The page of NumPy's functions, which a program writes, says of none that nothing is known of it."""
+    from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
+
+    known = {_numpy._name(function) for function in _numpy._FUNCTIONS} | _numpy.UNIVERSAL
+    names = {_numpy._name(function) for function in get_overridable_numpy_array_functions()}
+    names |= {each.__name__ for each in get_overridable_numpy_ufuncs() if getattr(np, each.__name__, None) is each}
+    unknown = [name for name in names - known if "no function here stands for it" in _numpy._instead(name)]
+    assert len(names) > 350, len(names)
+    assert not unknown, unknown

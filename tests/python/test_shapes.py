@@ -47,7 +47,7 @@ def test_reshape(owner: Party) -> None:
     ]
     column = x.reshape(-1, 1)
     assert (column.shape, column.layout.lanes, column.reshape(-1).layout == x.layout) == ((5, 1), 8, True)
-    for shape in ((2, 3), (-1, -1), (0,), (-2,), (2**40, 2**40), (1, 1, 5)):
+    for shape in ((2, 3), (-1, -1), (0,), (-2,), (2**40, 2**40), (1, 1, 1, 1, 1, 1, 5)):
         with pytest.raises(cl.ClathrateError):
             x.reshape(shape)
 

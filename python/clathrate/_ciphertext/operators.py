@@ -9,7 +9,7 @@ import numpy as np
 
 from .._indexing import item
 from .._reading import refuse_matrix
-from .._unreadable import entry_by_entry, factor, operand, refuse_divisor, refuse_exponent
+from .._unreadable import axes_of, entry_by_entry, factor, operand, refuse_divisor, refuse_exponent
 from .._wrapping import encrypted, wrap
 
 if TYPE_CHECKING:
@@ -77,14 +77,14 @@ class Operators:
     @overload
     def __matmul__(self, other: ArrayLike) -> Ciphertext | Any: ...
     def __matmul__(self, other: Any) -> Any:
-        if len(self._native.shape) > 2 or _axes(other) > 2:
+        if len(self._native.shape) > 2 or axes_of(other) > 2:
             from .._einsum import matmul
 
             return matmul(self, other)
         return wrap(self._native.__matmul__(factor(other)))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
-        if len(self._native.shape) > 2 or _axes(other) > 2:
+        if len(self._native.shape) > 2 or axes_of(other) > 2:
             from .._einsum import matmul
 
             return cast("Ciphertext", matmul(other, self))
@@ -143,12 +143,6 @@ class Operators:
         (1, 3)
         """
         return encrypted(self._native.reshape(*shape))
-
-
-def _axes(other: Any) -> int:
-    """The number of axes of an operand, as far as it says so itself."""
-    shape = getattr(other, "shape", None)
-    return len(shape) if isinstance(shape, tuple) else 0 if shape is None else len(tuple(shape))
 
 
 def _as_float(exponent: Any) -> float | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .._reading import numbers
-from .._unreadable import factor
+from .._unreadable import axes_of, factor
 from .._wrapping import encrypted, unwrap
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ class Products:
         >>> float(secret_key.decrypt(x.dot([1.0, 1.0, 0.5])).round(4))
         6.0
         """
+        if len(self._native.shape) > 2 or axes_of(other) > 2:
+            from .._einsum import dot
+
+            return cast("Ciphertext", dot(self, other))
         return encrypted(self._native.__matmul__(factor(other)))
 
     def multiply(self, other: Ciphertext, rescale: bool = True) -> Ciphertext:

@@ -54,7 +54,7 @@ pub struct Plaintext {
 impl Plaintext {
     /// Encodes an array: `round(scale * coefficients)`, polynomial by polynomial, zero in the padding.
     ///
-    /// Shapes: `values` row-major of `shape`, at most two axes; polynomials as in [`Layout::new`], complex if
+    /// Shapes: `values` row-major of `shape`, at most six axes; polynomials as in [`Layout::new`], complex if
     /// `values` are complex.
     ///
     /// # Errors

@@ -71,8 +71,8 @@ impl EncryptedArray {
         holder.beside(sums.added(evaluator, &evaluator.multiply(&left, &right)?)?)
     }
 
-    /// The array of shape `shape` whose entries are sums of this array's entries at `sources`, those with `t =
-    /// 0` first, in slots. It takes a level for their places.
+    /// The array of shape `shape` whose entries are sums of this array's entries at `sources`, those with `t
+    /// = 0` first, in slots. It takes a level for their places.
     ///
     /// # Errors
     /// As [`EncryptedArray::contracted`].

@@ -91,7 +91,7 @@ impl EncryptedArray {
         weight_scale: Option<f64>,
     ) -> Result<Self, CkksError> {
         let (shape, evaluator) = (weights.shape(), &self.evaluator);
-        if self.is_in_lanes() && self.data.shape().len() == 2 && is_movable(&self.data) {
+        if self.multiplies_lanes() {
             return self.left_multiply_lanes(weights);
         }
         let blocks = row_blocks(shape);
@@ -143,6 +143,31 @@ impl EncryptedArray {
         self.beside(plain.concatenate(&parts.iter().collect::<Vec<_>>())?)
     }
 
+    /// Whether a plain matrix is multiplied with rows in slots that share polynomials.
+    fn multiplies_lanes(&self) -> bool {
+        self.is_in_lanes() && self.data.shape().len() == 2 && is_movable(&self.data)
+    }
+
+    /// How such a product is computed: by a dry run on a symbol.
+    fn explain_lanes(&self, weights: &dyn PlainMatrix) -> Result<String, CkksError> {
+        let (x, (rows, inner)) = (self.settled()?, weights.shape());
+        let recorder = self.evaluator.recording_alike();
+        let symbol =
+            Ciphertext::symbol_with(x.params(), x.shape(), *x.layout(), x.secret(), x.level(), x.scale())?;
+        let symbol = Self::new(recorder.take_symbol(symbol, x.bound())?, &recorder);
+        let product = symbol.left_multiply_lanes(weights)?;
+        let recorded = recorder.recorded();
+        Ok(format!(
+            "{rows} x {inner} matrix times an encrypted matrix of {} in slots, level {} to {}\n{} rows share a polynomial: a linear map with a diagonal for each distance between rows, by {}\npredicted {:.2} ms by one thread",
+            counted(x.layout().columns(), "column"),
+            x.level(),
+            product.data().level(),
+            x.layout().lanes(),
+            counted(recorded.needs().rotation_steps().count(), "rotation key"),
+            recorded.cost().nanoseconds / 1e6,
+        ))
+    }
+
     /// [`EncryptedArray::left_multiply`] for rows in slots that share polynomials, rescaled.
     fn left_multiply_lanes(&self, weights: &dyn PlainMatrix) -> Result<Self, CkksError> {
         let (shape, own) = (weights.shape(), self.data.shape());
@@ -172,6 +197,9 @@ impl EncryptedArray {
     /// As [`EncryptedArray::left_multiply`].
     pub fn explain_left_multiply(&self, weights: &dyn PlainMatrix) -> Result<String, CkksError> {
         let shape = weights.shape();
+        if self.multiplies_lanes() {
+            return self.explain_lanes(weights);
+        }
         let values = weights.rows(0..shape.0)?;
         let all = Matrix::new(shape.0, shape.1, &values);
         let evaluator = &self.evaluator;

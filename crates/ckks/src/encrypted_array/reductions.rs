@@ -171,16 +171,25 @@ impl EncryptedArray {
         if along == Along::Nothing {
             return Ok(self.clone());
         }
+        if shape.len() > 2 {
+            // Products of rows are those of a matrix.
+            let layout = self.data.layout();
+            let axes: &[i64] = if along == Along::Rows { &[0] } else { &[0, 1] };
+            let product = self.reshaped(&[layout.rows(), layout.columns()])?.product(Some(axes), keepdims)?;
+            let ones = vec![1; if keepdims { shape.len() - 2 } else { 0 }];
+            let result = [&ones[..], product.data.shape()].concat();
+            return product.reshaped(&result);
+        }
         let rows =
             if along == Along::Columns || shape.len() < 2 { self.clone() } else { self.product_of_rows()? };
         let product = if along == Along::Rows { rows } else { rows.row_products()? };
         match (along, shape) {
             _ if keepdims => Ok(product),
-            (Along::Rows, &[_, .., columns]) => product.reshaped(&[columns]),
+            (Along::Rows, &[_, columns]) => product.reshaped(&[columns]),
             (Along::Columns, &[rows, _]) if rows > 1 => {
                 product.map_settled(|evaluator, x| evaluator.column_to_vector(x, 1.0))
             }
-            (Along::Columns, [rows @ .., _]) => product.reshaped(rows),
+            (Along::Columns, &[rows, _]) => product.reshaped(&[rows]),
             _ => product.reshaped(&[]),
         }
     }
@@ -558,7 +567,7 @@ impl EncryptedArray {
     }
 
     fn check_lengths(&self, other: &[usize]) -> Result<(), CkksError> {
-        if self.data.shape() == other {
+        if self.data.shape() == other && other.len() < 2 {
             return Ok(());
         }
         let remedy = "both are vectors of one length".to_owned();

@@ -141,10 +141,9 @@ impl EncryptedArray {
         self.gathered(shape, &(0..count).map(Some).collect::<Vec<_>>())
     }
 
-    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots; zero
-    /// where there is none.
-    /// Each distance that a number moves takes a product with a plaintext, and rotations grow with the root
-    /// of their number.
+    /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots;
+    /// zero where there is none. Each distance that a number moves takes a product with a plaintext, and
+    /// rotations grow with the root of their number.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] and [`CkksError::OutOfRange`] for sources

@@ -66,3 +66,69 @@ impl KeptPlans {
         Ok(plan)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Sized(usize);
+
+    impl Keepable for Sized {
+        fn encoded_bytes(&self) -> usize {
+            self.0
+        }
+    }
+
+    #[derive(Debug)]
+    struct Other;
+
+    impl Keepable for Other {
+        fn encoded_bytes(&self) -> usize {
+            0
+        }
+    }
+
+    fn purpose(name: usize) -> Hasher {
+        let mut purpose = Hasher::new();
+        purpose.update(&name.to_le_bytes());
+        purpose
+    }
+
+    /// How many plans are made where those with these names and sizes are asked for one after the other.
+    fn made(asked: &[(usize, usize)]) -> usize {
+        let (plans, mut count) = (KeptPlans::default(), 0);
+        for &(name, size) in asked {
+            let make = || {
+                count += 1;
+                Ok(Sized(size))
+            };
+            assert_eq!(plans.plan(&purpose(name), make).expect("a plan").0, size);
+        }
+        count
+    }
+
+    #[test]
+    fn plans_are_made_once_within_their_limits() {
+        assert_eq!(made(&[(1, 8), (2, 8), (1, 8), (2, 8)]), 2);
+        // The one that was used longest ago goes first.
+        let half = MAX_BYTES / 2;
+        assert_eq!(made(&[(1, half), (2, half), (1, half), (3, half), (1, half), (3, half)]), 3);
+        assert_eq!(made(&[(1, half), (2, half), (3, half), (1, half)]), 4);
+        // One that is too large alone is kept until the next one.
+        assert_eq!(made(&[(1, 2 * MAX_BYTES), (1, 2 * MAX_BYTES), (2, 8), (1, 2 * MAX_BYTES)]), 3);
+        let many: Vec<(usize, usize)> = (0..=MAX_PLANS).map(|name| (name, 1)).collect();
+        assert_eq!(made(&[&many[..], &[(1, 1), (0, 1)]].concat()), MAX_PLANS + 2);
+    }
+
+    #[test]
+    fn errors_keep_nothing_and_types_are_told_apart() {
+        let plans = KeptPlans::default();
+        let refused =
+            plans.plan(&purpose(1), || Err::<Sized, _>(CkksError::Internal { operation: "a test" }));
+        assert!(refused.is_err() && plans.plans().is_empty());
+        plans.plan(&purpose(1), || Ok(Sized(1))).expect("a plan");
+        plans.plan(&purpose(1), || Ok(Other)).expect("a plan of another type");
+        assert_eq!(plans.plans().len(), 1);
+    }
+}

@@ -237,8 +237,8 @@ impl Evaluator {
         Ok(total.estimated(|_| summed))
     }
 
-    /// The sum of all rows, along all axes but the last one: a vector. Needs rotations if rows share polynomials in slots,
-    /// otherwise no key.
+    /// The sum of all rows, along all axes but the last one: a vector. Needs rotations if rows share
+    /// polynomials in slots, otherwise no key.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for a vector; [`CkksError::Unsuitable`] if rows share a mask, if they

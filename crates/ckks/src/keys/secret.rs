@@ -153,7 +153,7 @@ impl SecretKey {
     /// Encrypts an array. Masks are stored as seeds, so a fresh ciphertext's file has half the ciphertext's
     /// size (at rank 1), and less than half with several bodies under one mask.
     ///
-    /// Shapes: `values` row-major of `shape`, at most two axes.
+    /// Shapes: `values` row-major of `shape`, at most six axes.
     ///
     /// # Errors
     /// [`CkksError::Shape`], [`CkksError::NotFinite`], [`CkksError::TooLarge`], [`CkksError::Empty`],

@@ -4,8 +4,8 @@
 use crate::common::bootstraps::*;
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::encrypted_array::{EncryptedArray, Operand, PlainArray};
-use clathrate_ckks::keys::{EncryptOptions, Values};
+use clathrate_ckks::encrypted_array::{EncryptedArray, Operand, PlainArray, Terms};
+use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Level, Matrix, SecretKey};
 
 /// What arrays and their plain numbers are computed by.
@@ -212,4 +212,169 @@ fn one_bootstrap_serves_all_products_of_an_array() {
     // The same numbers in another array are bootstrapped again.
     symbol(low).mul(&y).expect("a product");
     assert_eq!(bootstraps(), 2.0 * once);
+}
+
+/// Slots in which as many rows as there is room for share a polynomial.
+fn in_lanes() -> EncryptOptions {
+    EncryptOptions { lanes: Some(Lanes::Most), ..slots() }
+}
+
+/// `sum_k x[i, k] y[k, j]` for each of `count` matrices.
+fn products(x: &[f64], y: &[f64], [count, rows, inner, columns]: [usize; 4]) -> Vec<f64> {
+    let entries = (0..count).flat_map(|c| (0..rows).flat_map(move |i| (0..columns).map(move |j| (c, i, j))));
+    let entry = |(c, i, j): (usize, usize, usize)| {
+        let term = |k: usize| x[(c * rows + i) * inner + k] * y[(c * inner + k) * columns + j];
+        (0..inner).map(term).sum()
+    };
+    entries.map(entry).collect()
+}
+
+#[test]
+fn matrices_and_stacks_in_slots_are_multiplied() {
+    let sk = secret(&params("insecure_small"), 96);
+    for options in [slots(), in_lanes()] {
+        for sizes in [[1, 2, 3, 2], [1, 1, 5, 1], [1, 3, 1, 4], [1, 8, 8, 8], [1, 5, 7, 3]] {
+            let [_, rows, inner, columns] = sizes;
+            let expected = |x: &[Vec<f64>]| products(&x[0], &x[1], sizes);
+            let shapes: &[&[usize]] = &[&[rows, inner], &[inner, columns]];
+            assert_computes(&sk, shapes, options, |x| x[0].matmul(&x[1]), expected, "x y");
+            let shapes: &[&[usize]] = &[&[inner, rows], &[inner, columns]];
+            let expected = |x: &[Vec<f64>]| {
+                let transposed: Vec<f64> = (0..rows)
+                    .flat_map(|i| (0..inner).map(move |k| (i, k)))
+                    .map(|(i, k)| x[0][k * rows + i])
+                    .collect();
+                products(&transposed, &x[1], sizes)
+            };
+            assert_computes(&sk, shapes, options, |x| x[0].transposed_matmul(&x[1]), expected, "x^T y");
+        }
+        let sizes = [3, 2, 4, 2];
+        let shapes: &[&[usize]] = &[&[3, 2, 4], &[3, 4, 2]];
+        assert_computes(
+            &sk,
+            shapes,
+            options,
+            |x| x[0].matmul(&x[1]),
+            |x| products(&x[0], &x[1], sizes),
+            "stacks",
+        );
+        let shapes: &[&[usize]] = &[&[4], &[4, 3]];
+        assert_computes(
+            &sk,
+            shapes,
+            options,
+            |x| x[0].matmul(&x[1]),
+            |x| products(&x[0], &x[1], [1, 1, 4, 3]),
+            "v x",
+        );
+    }
+}
+
+#[test]
+fn sums_of_chosen_terms_are_computed() {
+    let sk = secret(&params("insecure_small"), 97);
+    let shapes: &[&[usize]] = &[&[2, 5], &[6]];
+    // Entry i is x[9 - i] y[i] + x[i] y[5].
+    let program: Program = |x| {
+        let (left, right) = ([9, 8, 7, 0, 1, 2], [0, 1, 2, 5, 5, 5]);
+        x[0].contracted(&x[1], &[3], Terms { left: &left, right: &right })
+    };
+    let expected =
+        |x: &[Vec<f64>]| (0..3).map(|i| x[0][9 - i] * x[1][i] + x[0][i] * x[1][5]).collect::<Vec<_>>();
+    let weighted: Program =
+        |x| x[0].mapped(&[2, 2], &[9, 0, 3, 3, 1, 2, 4, 5], &[0.5, -2.0, 1.0, 0.0, 1.5, 0.25, 0.0, 0.0]);
+    let sums = |x: &[Vec<f64>]| {
+        let x = &x[0];
+        vec![0.5 * x[9] + 1.5 * x[1], -2.0 * x[0] + 0.25 * x[2], x[3], 0.0]
+    };
+    for options in [slots(), in_lanes()] {
+        assert_computes(&sk, shapes, options, program, expected, "chosen products");
+        assert_computes(&sk, shapes, options, weighted, sums, "weighted sums");
+        let turned = |x: &[Vec<f64>]| (0..5).flat_map(|j| [x[0][j], x[0][5 + j]]).collect::<Vec<_>>();
+        assert_computes(&sk, shapes, options, |x| x[0].permuted(&[1, 0]), turned, "a transposition");
+        let padded: Program = |x| x[0].gathered(&[2, 2], &[Some(7), None, None, Some(0)]);
+        assert_computes(
+            &sk,
+            shapes,
+            options,
+            padded,
+            |x| vec![x[0][7], 0.0, 0.0, x[0][0]],
+            "numbers and zeros",
+        );
+    }
+}
+
+#[test]
+fn terms_that_do_not_fit_are_named() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 98);
+    let ev = Evaluator::new(&params);
+    let x = EncryptedArray::new(encrypt_as(&sk, &noise(6, 1), &[6], slots(), 1), &ev);
+    let refused = |shape: &[usize], left: &[usize], right: &[usize]| {
+        x.contracted(&x, shape, Terms { left, right }).expect_err("refused").to_string()
+    };
+    assert!(refused(&[2], &[0, 1], &[0]).contains("as many left as right"));
+    assert!(refused(&[2], &[0, 1, 2], &[0, 1, 2]).contains("the same number of terms for each of 2 entries"));
+    assert!(refused(&[2], &[], &[]).contains("the same number of terms"));
+    assert!(refused(&[2], &[0, 6], &[0, 1]).contains("each below 6"));
+    let mapped = |sources: &[usize], factors: &[f64]| {
+        x.mapped(&[1], sources, factors).expect_err("refused").to_string()
+    };
+    assert!(mapped(&[0, 1], &[1.0]).contains("a factor for each"));
+    assert!(mapped(&[6], &[1.0]).contains("places below 6"));
+    assert!(mapped(&[0], &[f64::NAN]).contains("NaN"));
+    assert!(x.permuted(&[0, 0]).is_err() && x.permuted(&[1]).is_err());
+    assert!(x.dot(&EncryptedArray::new(encrypt_as(&sk, &noise(6, 1), &[2, 3], slots(), 1), &ev)).is_err());
+}
+
+#[test]
+fn axes_of_stacks_are_added() {
+    let sk = secret(&params("insecure_small"), 99);
+    let shapes: &[&[usize]] = &[&[2, 3, 4]];
+    let place = |a: usize, b: usize, c: usize| (a * 3 + b) * 4 + c;
+    for options in [slots(), EncryptOptions { lanes: Some(Lanes::Of(1)), ..slots() }] {
+        let middle = |x: &[Vec<f64>]| {
+            let sum = |a: usize, c: usize| (0..3).map(|b| x[0][place(a, b, c)]).sum();
+            (0..2).flat_map(|a| (0..4).map(move |c| (a, c))).map(|(a, c)| sum(a, c)).collect::<Vec<f64>>()
+        };
+        assert_computes(&sk, shapes, options, |x| x[0].sum(Some(&[1]), false), middle, "the middle axis");
+        assert_computes(
+            &sk,
+            shapes,
+            options,
+            |x| x[0].sum(Some(&[1]), true),
+            middle,
+            "the middle axis, kept",
+        );
+        let ends = |x: &[Vec<f64>]| {
+            let all = |b: usize| (0..2).flat_map(move |a| (0..4).map(move |c| place(a, b, c)));
+            (0..3).map(|b| all(b).map(|at| x[0][at]).sum::<f64>() / 8.0).collect::<Vec<f64>>()
+        };
+        assert_computes(&sk, shapes, options, |x| x[0].mean(Some(&[0, -1]), false), ends, "two axes");
+        let total = |x: &[Vec<f64>]| vec![x[0].iter().sum()];
+        assert_computes(&sk, shapes, options, |x| x[0].sum(None, false), total, "all axes");
+    }
+}
+
+#[test]
+fn evaluators_keep_the_plans_of_their_maps() {
+    let params = params("insecure_small");
+    let sk = secret(&params, 100);
+    let recorder = Evaluator::recording(&params);
+    let symbol = recorder.symbol(&[4, 4], Encoding::Slots, params.fresh_level(), 1.0).expect("symbol");
+    EncryptedArray::new(symbol, &recorder).permuted(&[1, 0]).expect("dry run");
+    let ev = Evaluator::with_keys(sk.evaluation_keys(&recorder.needs()).expect("keys"));
+    let x = EncryptedArray::new(encrypt_as(&sk, &noise(16, 3), &[4, 4], slots(), 3), &ev);
+    let kept = || format!("{:?}", ev.kept());
+    assert_eq!(kept(), "KeptPlans(0)");
+    let first = x.permuted(&[1, 0]).expect("transposed");
+    let once = kept();
+    assert_ne!(once, "KeptPlans(0)");
+    let second = x.permuted(&[1, 0]).expect("transposed");
+    assert_eq!(kept(), once);
+    assert_eq!(first.data().bundles(), second.data().bundles());
+    // Another level is another plan.
+    let lower = x.map(|ev, x| ev.drop_to_level(x, Level(1))).expect("lowered");
+    lower.permuted(&[1, 0]).expect("transposed");
+    assert_ne!(kept(), once);
 }
