@@ -96,8 +96,7 @@ class Reductions:
         LevelError
             Where levels run out.
         ShapeError
-            In coefficients, without the keys that convert the array to slots; for the numbers of rows that share polynomials or take
-            several.
+            In coefficients, without the keys that convert the array to slots.
         DataError
             For an axis that the array does not have.
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::matrix::places_along;
 use super::{EncryptedArray, Operand, PlainArray};
 use crate::arrays::{Encoding, Padding};
+use crate::circuits::linear::gather::{in_rows_alone, is_movable};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -12,7 +13,6 @@ use crate::evaluation::Evaluator;
 /// The operations' names in errors.
 const MEAN: &str = "a mean";
 const SUM: &str = "a sum";
-const ROW_PRODUCT: &str = "a product of the numbers of a row";
 const INNER_PRODUCT: &str = "an inner product";
 
 /// The axes that a reduction adds up, where they are all rows, or all columns, or both. Axes before the last
@@ -152,12 +152,15 @@ impl EncryptedArray {
     /// The product of the numbers along `axes`, as [`EncryptedArray::sum`].
     ///
     /// # Errors
-    /// As [`EncryptedArray::sum`]; [`CkksError::MissingKey`]; [`CkksError::Shape`] for rows that
-    /// share a polynomial or take several.
+    /// As [`EncryptedArray::sum`]; [`CkksError::MissingKey`]; level errors.
     pub fn product(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
         // Products are those of slots.
         if let Some(converted) = self.brought_to_slots(self)? {
             return converted.product(axes, keepdims);
+        }
+        // Rows that share polynomials would be multiplied with each other.
+        if self.is_in_lanes() && is_movable(&self.data) {
+            return self.map_settled(in_rows_alone)?.product(axes, keepdims);
         }
         let shape = self.data.shape();
         let Ok(along) = self.along(axes)? else {
@@ -527,23 +530,13 @@ impl EncryptedArray {
     /// quarter, .., 1.
     fn row_products(&self) -> Result<Self, CkksError> {
         let layout = *self.data.layout();
-        if self.is_in_lanes() || layout.chunks() > 1 {
-            let remedy = if layout.chunks() > 1 {
-                let capacity = layout.capacity();
-                format!(
-                    "a row of {} numbers takes several polynomials: multiply the products of its parts of at most {capacity} numbers",
-                    layout.columns()
-                )
-            } else {
-                "rows that share polynomials would be multiplied with each other: encrypt the array with one row in each polynomial".to_owned()
-            };
-            let left = self.data.shape().to_vec();
-            return Err(CkksError::Shape {
-                operation: ROW_PRODUCT,
-                left,
-                right: vec![layout.rows()],
-                remedy,
-            });
+        if layout.chunks() > 1 && layout.bodies() == 1 {
+            // Ranges that start with a polynomial are free.
+            let half = layout.chunks() / 2 * layout.capacity();
+            let part = |columns: Range<usize>| self.map_settled(|ev, x| ev.select_columns(x, columns));
+            let (left, right) =
+                (part(0..half)?.row_products()?, part(half..layout.columns())?.row_products()?);
+            return left.times(&right)?.rescaled_anyway();
         }
         self.cleared()?.map_settled(Evaluator::row_product)
     }
