@@ -186,13 +186,6 @@ def test_products_need_the_keys_of_a_tree_alone(key):
     assert found.rescale().level == key.params.max_level - 3
 
 
-def test_products_of_rows_that_share_polynomials_are_refused_with_the_remedy(key):
-    ct = key.encrypt(M, **LANES)
-    with pytest.raises(cl.ShapeError, match=r"encrypt the array without `lanes`$"):
-        ct.prod(axis=1)
-    check(key, lambda x: x.prod(axis=1), M.prod(axis=1), (M,), SLOTS, 1e-5)
-
-
 @pytest.mark.parametrize(
     "function",
     [lambda x: x[1], lambda x: x[[0, 2]], lambda x: x.sum(axis=0), lambda x: np.concatenate([x, x])],

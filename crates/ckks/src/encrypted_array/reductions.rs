@@ -158,19 +158,24 @@ impl EncryptedArray {
         if let Some(converted) = self.brought_to_slots(self)? {
             return converted.product(axes, keepdims);
         }
+        let shape = self.data.shape();
+        let along = match self.along(axes)? {
+            Ok(along) => along,
+            Err(places) => {
+                // The factors of each product become a row.
+                let kept: Vec<usize> = (0..shape.len()).filter(|axis| !places.contains(axis)).collect();
+                let order = [&kept[..], &places].concat();
+                let rows: usize = kept.iter().map(|&axis| shape[axis]).product();
+                let numbers = places_along(shape, &order).into_iter().map(Some).collect::<Vec<_>>();
+                let factors = self.gathered(&[rows, numbers.len() / rows], &numbers)?;
+                let (result, _) = self.places_of_sums(&places, keepdims);
+                return factors.product(Some(&[1]), false)?.reshaped(&result);
+            }
+        };
         // Rows that share polynomials would be multiplied with each other.
         if self.is_in_lanes() && is_movable(&self.data) {
             return self.map_settled(in_rows_alone)?.product(axes, keepdims);
         }
-        let shape = self.data.shape();
-        let Ok(along) = self.along(axes)? else {
-            return Err(CkksError::OutOfRange {
-                what: "`axis`",
-                value: format!("{:?}", axes.unwrap_or_default()),
-                remedy: "a product is along the last axis, all others, or all: transpose and reshape first"
-                    .to_owned(),
-            });
-        };
         if along == Along::Nothing {
             return Ok(self.clone());
         }
