@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -196,10 +197,14 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     dimensions = [len(x.shape) if _is_encrypted(x) else np.ndim(x) for x in (a, b)]
     left = [chr(ord("a") + axis) for axis in range(dimensions[0])]
     right = [chr(ord("k") + axis) for axis in range(dimensions[1])]
-    if isinstance(axes, int):
-        pairs = zip(range(dimensions[0] - axes, dimensions[0]), range(axes), strict=True)
+    if np.ndim(axes) == 0:
+        count = operator.index(axes)
+        first, second = list(range(dimensions[0] - count, dimensions[0])), list(range(count))
     else:
-        pairs = zip(*(np.atleast_1d(each).tolist() for each in axes), strict=True)
+        first, second = (np.atleast_1d(each).tolist() for each in axes)
+    if len(first) != len(second):
+        raise TypeError(f"np.tensordot: {len(first)} axes of one array and {len(second)} of the other: name as many of each")
+    pairs = zip(first, second, strict=True)
     for of_left, of_right in pairs:
         right[of_right] = left[of_left]
     output = [label for label in left if label not in right] + [label for label in right if label not in left]
@@ -217,16 +222,23 @@ def inner(a: Any, b: Any) -> Any:
     return a * b if 0 in dimensions else tensordot(a, b, (-1, -1))
 
 
-def trace(a: Any) -> Any:
-    return diagonal(a).sum()
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return diagonal(a, offset, axis1, axis2).sum(axis=-1)
 
 
-def diagonal(a: Any, offset: int = 0) -> Any:
-    return _picked("diagonal", lambda numbers: np.diagonal(numbers, offset), a)
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    if a.ndim < 2:
+        raise TypeError(f"np.diagonal of ciphertexts takes a matrix, and this array has the shape {a.shape}")
+    picked = np.diagonal(np.arange(np.prod(a.shape)).reshape(a.shape), offset, axis1, axis2)
+    if picked.size == 0:
+        raise TypeError(f"np.diagonal of a ciphertext of shape {a.shape} picks no number: encrypted arrays have at least one")
+    return encrypted(a._native.gathered(list(picked.shape), picked.reshape(-1).tolist()))
 
 
 def diag(v: Any, k: int = 0) -> Any:
     if v.ndim != 1:
+        if v.ndim != 2:
+            raise TypeError(f"np.diag of ciphertexts takes a matrix or a vector, and this array has the shape {v.shape}")
         return diagonal(v, k)
     places = np.diag(np.arange(v.shape[0]), k)
     factors = np.diag(np.ones(v.shape[0]), k)
@@ -239,16 +251,6 @@ def tril(m: Any, k: int = 0) -> Any:
 
 def triu(m: Any, k: int = 0) -> Any:
     return m * np.triu(np.ones(m.shape), k)
-
-
-def _picked(name: str, function: Callable[[Any], Any], x: Any) -> Ciphertext:
-    """What a choice of numbers picks of a matrix, in slots."""
-    if x.ndim != 2:
-        raise TypeError(f"np.{name} of ciphertexts takes a matrix, and this array has the shape {x.shape}")
-    picked = function(np.arange(np.prod(x.shape)).reshape(x.shape))
-    if picked.size == 0:
-        raise TypeError(f"np.{name} of a ciphertext of shape {x.shape} picks no number: encrypted arrays have at least one")
-    return encrypted(x._native.gathered(list(picked.shape), picked.reshape(-1).tolist()))
 
 
 def kron(a: Any, b: Any) -> Any:
@@ -274,27 +276,26 @@ def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None
     if count <= less:
         raise TypeError(f"np.cov of ciphertexts divides by {count} - {less} observations, which is no positive number")
     y = x - x.mean(axis=axis, keepdims=True)
-    product = einsum("it,jt->ij" if axis == 1 else "ti,tj->ij", y, y * (1 / (count - less)))
-    return product if m.ndim == 2 else product.reshape(*())
+    conjugates = y.conj() if y.dtype.kind == "c" else y
+    product = einsum("it,jt->ij" if axis == 1 else "ti,tj->ij", y, conjugates * (1 / (count - less)))
+    return product.reshape(*()) if product.shape == (1, 1) else product
 
 
-def average(a: Any, axis: int | None = None, weights: Any = None) -> Any:
+def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
     if weights is None:
-        return a.mean(axis=axis)
+        return a.mean(axis=axis, keepdims=keepdims)
     if _is_encrypted(weights) or not _is_encrypted(a):
         raise TypeError("np.average of ciphertexts takes plain weights: a division by the sum of encrypted ones needs their interval")
-    w = np.asarray(weights, dtype=float)
-    total = w.sum()
-    if total == 0:
+    w = np.asarray(weights)
+    axes = tuple(range(a.ndim)) if axis is None else tuple(each % a.ndim for each in np.atleast_1d(axis).tolist())
+    if w.shape != tuple(a.shape):
+        if axis is None or w.shape != tuple(a.shape[each] for each in axes):
+            raise TypeError(f"np.average: weights of shape {w.shape} for a ciphertext of shape {a.shape} need the axis that they are along")
+        w = np.transpose(w, np.argsort(axes)).reshape([a.shape[each] if each in axes else 1 for each in range(a.ndim)])
+    totals = w.sum(axis=axes, keepdims=True)
+    if np.any(totals == 0):
         raise ZeroDivisionError("np.average: the weights sum to zero")
-    if w.shape == tuple(a.shape):
-        if axis is not None:
-            return (a * (w / w.sum(axis=axis, keepdims=True))).sum(axis=axis)
-        return (a * (w / total)).sum()
-    if axis is None or w.shape != (a.shape[axis],):
-        raise TypeError(f"np.average: weights of shape {w.shape} for a ciphertext of shape {a.shape} need the axis that they are along")
-    spread = (w / total).reshape([-1 if each == axis % a.ndim else 1 for each in range(a.ndim)])
-    return (a * spread).sum(axis=axis)
+    return (a * (w / totals)).sum(axis=axes, keepdims=keepdims)
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:

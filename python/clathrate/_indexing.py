@@ -20,13 +20,15 @@ def item(x: native.Ciphertext, index: Any) -> native.Ciphertext:
     """`x[index]`."""
     parts = index if isinstance(index, tuple) else (index,)
     shape = x.shape
+    if x.encoding == "slots" and (len(shape) > 2 or not all(_is_simple(part) for part in parts)):
+        return _gathered(x, parts)
     if any(part is None for part in parts):
         picked = item(x, tuple(part for part in parts if part is not None))
         lengths = iter(picked.shape)
         return picked.reshape(*(1 if new else next(lengths, 1) for new in _new_axes(parts, len(shape))))
     indices = _of_each_axis(parts, len(shape))
     if len(shape) > 2:
-        return _gathered(x, tuple(indices))
+        return _gathered(x, parts)
     if indices and x.encoding == "slots" and _scatters(indices[-1]):
         return _gathered(x, tuple(indices))
     if len(indices) == 2:
@@ -56,6 +58,17 @@ def _picked(x: native.Ciphertext, rows: Any, columns: Any, numbers: tuple[str, s
     return x if picked_rows is None and picked_columns is None else x.pick(picked_rows, single, picked_columns)
 
 
+def _is_simple(index: Any) -> bool:
+    """Whether an index is an integer, a range, or a new axis."""
+    return index is None or index is ... or isinstance(index, slice) or _place(index) is not None
+
+
+def is_range(index: Any) -> bool:
+    """Whether an index, or each of several, is a range without steps, or an integer."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(_place(part) is not None or part is ... or (isinstance(part, slice) and part.step in (None, 1)) for part in parts)
+
+
 def _scatters(index: Any) -> bool:
     """Whether an index of the numbers of a row picks others than one, or those of a range."""
     return not _takes_all(index) and _place(index) is None and not (isinstance(index, slice) and index.step in (None, 1))
@@ -71,7 +84,7 @@ def chosen(x: native.Ciphertext, places: Any) -> native.Ciphertext | None:
     if places.shape and places.shape[-1] == width:
         by_row = places.reshape(-1, width)
         rows = by_row[:, 0] // width
-        if np.array_equal(by_row, rows[:, None] * width + np.arange(width)):
+        if by_row.min() >= 0 and np.array_equal(by_row, rows[:, None] * width + np.arange(width)):
             count = int(np.prod(x.shape[:-1]))
             if np.array_equal(rows, np.arange(count)):
                 return x.reshape(*places.shape)

@@ -86,7 +86,7 @@ def flipud(m: Any) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    if (axis is None and a.ndim > 1) or np.ndim(shift) > 0:
+    if (axis is None and a.ndim != 1) or np.ndim(shift) > 0 or np.ndim(axis) > 0:
         return _of_slots("roll", lambda numbers: np.roll(numbers, shift, axis), a)
     where = place("roll", a, axis)
     steps, length = operator.index(shift) % a.shape[where], a.shape[where]
@@ -107,6 +107,8 @@ def _of_slots(name: str, function: Callable[[Any], Any], x: Any) -> Any:
 def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     if isinstance(array, TransposedCiphertext) or mode != "constant" or np.any(np.asarray(constant_values) != 0):
         raise TypeError('np.pad of ciphertexts puts zeros around the numbers, with mode="constant"')
+    if isinstance(pad_width, dict):
+        raise TypeError("np.pad of ciphertexts takes the zeros of each axis as pairs, `[(1, 2), (0, 0)]`, and no dictionary")
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist() if array.ndim else []
     if not widths or any(operator.index(width) < 0 for axis in widths for width in axis):
         raise TypeError(f"np.pad of a ciphertext of shape {array.shape}: give the zeros before and behind the numbers of each axis")
@@ -116,6 +118,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    if axis is None and isinstance(arr, Ciphertext):
+        return _joined([arr.reshape(-1), values.reshape(-1)], 0)
     return _joined([arr, values], place("append", arr, axis))
 
 
@@ -146,7 +150,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def ediff1d(ary: Any) -> Any:
-    return diff(ary)
+    return diff(ary.reshape(-1))
 
 
 def gradient(f: Any, spacing: float = 1.0, axis: int | None = None) -> Any:
@@ -190,7 +194,7 @@ def _filtered(function: Callable[..., Any], name: str, weights: Any, mode: str) 
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    if axis is None and a.ndim > 1:
+    if axis is None and a.ndim != 1:
         return _of_slots("repeat", lambda numbers: np.repeat(numbers, repeats), a)
     return _choice("repeat", lambda numbers, own: np.repeat(numbers, repeats, own), a, place("repeat", a, axis))
 
@@ -202,7 +206,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 def take(a: Any, indices: Any, axis: int | None = None) -> Any:
-    if axis is None and a.ndim > 1:
+    if axis is None and a.ndim != 1:
         return _of_slots("take", lambda numbers: np.take(numbers, indices), a)
     where = place("take", a, axis)
     if np.ndim(indices) == 0:
@@ -218,6 +222,8 @@ def transform(name: str) -> Callable[..., Any]:
     """A discrete Fourier transform of NumPy's."""
 
     def transformed(a: Any, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
+        if name == "rfft" and isinstance(a, Ciphertext) and a.dtype.kind == "c":
+            raise TypeError("np.fft.rfft takes real numbers: of complex ones take `np.fft.fft(x)`")
         return along(f"fft.{name}", lambda eye: getattr(np.fft, name)(eye, n, 0, norm), a, axis)
 
     return transformed
@@ -243,7 +249,7 @@ def _cut(name: str, x: Any, parts: Sequence[Any], where: int) -> list[Any]:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    return split(ary, indices_or_sections, -1)
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
@@ -321,11 +327,11 @@ def broadcast_arrays(*args: Any) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     if isinstance(values, Ciphertext | TransposedCiphertext):
         raise TypeError("np.insert of ciphertexts takes plain values: join encrypted parts by `np.concatenate`")
-    numbers = np.arange(arr.size).reshape(arr.shape)
+    numbers = np.arange(np.prod(arr.shape, dtype=int)).reshape(arr.shape)
     # Room for the values, and the values.
-    places = np.insert(numbers, obj, -1, axis)
-    shape = np.insert(np.zeros(arr.shape), obj, values, axis)
-    return _of_slots("insert", lambda _: places, arr) + shape
+    places = np.insert(numbers, obj, np.full(np.shape(values), -1), axis)
+    inserted = np.insert(np.zeros(arr.shape, np.result_type(float, np.asarray(values).dtype)), obj, values, axis)
+    return _of_slots("insert", lambda _: places, arr) + inserted
 
 
 def cross(a: Any, b: Any) -> Any:

@@ -278,7 +278,7 @@ def _reshape(a: Any, shape: int | tuple[int, ...]) -> Any:
 @_stands_for(np.concatenate)
 def _concatenate(arrays: Any, axis: int = 0) -> Any:
     if not isinstance(axis, int):
-        raise TypeError(f"np.concatenate of ciphertexts takes an axis, 0 or 1, and not {axis}")
+        raise TypeError(f"np.concatenate of ciphertexts takes an axis, and not {axis}: join `x.reshape(-1)` and `y.reshape(-1)`")
     return _arrays.concatenate(arrays, axis)
 
 
@@ -320,7 +320,10 @@ def _imag(val: Any) -> Any:
 
 @_stands_for(np.vdot)
 def _vdot(a: Any, b: Any) -> Any:
-    return _dot(a.conj() if isinstance(a, Ciphertext) else np.conj(a), b)
+    left, right = (
+        x.reshape(-1) for x in (entry_by_entry(x) if isinstance(x, Ciphertext | TransposedCiphertext) else np.asarray(x) for x in (a, b))
+    )
+    return _dot(left.conj(), right)
 
 
 @_stands_for(np.polyval)
@@ -378,14 +381,14 @@ def _multi_dot(arrays: Any) -> Any:
 
 _OF_ALGEBRA: dict[str, Callable[..., Any]] = {
     "cross": _linear.cross,
-    "diagonal": lambda x, *, offset=0: _einsum.diagonal(x, offset),
+    "diagonal": lambda x, *, offset=0: _einsum.diagonal(x, offset, -2, -1),
     "matmul": lambda x1, x2: x1 @ x2,
     "matrix_power": _matrix_power,
     "matrix_transpose": lambda x: np.swapaxes(x, -1, -2),
     "multi_dot": _multi_dot,
     "outer": _linear.outer,
     "tensordot": lambda x1, x2, *, axes=2: _einsum.tensordot(x1, x2, axes),
-    "trace": lambda x: _einsum.trace(x),
+    "trace": lambda x, *, offset=0: _einsum.trace(x, offset, -2, -1),
     "vecdot": lambda x1, x2, *, axis=-1: _of_vectors("vecdot", np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)),
 }
 _FUNCTIONS |= {getattr(np.linalg, name): function for name, function in _OF_ALGEBRA.items() if hasattr(np.linalg, name)}

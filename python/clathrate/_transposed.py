@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _native as native
 from ._ciphertext import Ciphertext
-from ._indexing import item_of_view
+from ._indexing import is_range, item_of_view
 from ._unreadable import Unreadable, UnreadableView, factor, operand, refuse_divisor
 from ._wrapping import Wrapped, unwrap, wrap
 
@@ -213,6 +213,9 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
     @overload
     def __matmul__(self, other: TransposedCiphertext | ArrayLike) -> TransposedCiphertext: ...
     def __matmul__(self, other: Any) -> Any:
+        if self._in_slots() and not isinstance(other, Unreadable) and np.ndim(other) == 1:
+            # The columns of the ciphertext, each times the vector.
+            return other @ self.T
         return wrap(self._native.matmul(factor(other), None))
 
     def __rmatmul__(self, other: ArrayLike) -> Ciphertext:
@@ -221,9 +224,10 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, index: Any) -> TransposedCiphertext:
-        picked: TransposedCiphertext = wrap(item_of_view(self._native.T, index).T)
-        return picked
+    def __getitem__(self, index: Any) -> Any:
+        if self._in_slots() and not is_range(index):
+            return self.to_rows()[index]
+        return wrap(item_of_view(self._native.T, index).T)
 
     def _operated(self, operator: str, other: Any) -> Any:
         """What an operator gives: a view for views and plain numbers, in slots a ciphertext for ciphertexts."""

@@ -163,6 +163,75 @@ def test_functions_are_numpys(key, name, options):
     check(key, f, arrays, **options)
 
 
+W300, S4 = numbers(2, 300) / 100, numbers(4, 4)
+PLANE, PHASES = numbers(2, 3), np.exp(2j * np.pi * RNG.random((2, 3)))
+MASK = np.array([[True, False, True], [False, True, True]])
+MORE: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
+    "cov of complex numbers": (np.cov, [PHASES], {}),
+    "cov of one variable": (np.cov, [numbers(1, 5)], {}),
+    "cov of one column": (lambda x: np.cov(x, rowvar=False), [numbers(5, 1)], {}),
+    "vdot of matrices": (lambda x, y: np.vdot(x, y), [C, C[::-1]], {}),
+    "vdot of stacks": (lambda x: np.vdot(A, x), [A], {}),
+    "ediff1d of a matrix": (np.ediff1d, [PLANE], {}),
+    "hsplit of a stack": (lambda x: np.hsplit(x, 3)[1], [A], {}),
+    "None and lists": (lambda x: x[None, [0, 1], [1, 2]], [PLANE], {}),
+    "None between lists": (lambda x: x[[0, 1], None, [1, 2]], [PLANE], {}),
+    "lists apart": (lambda x: x[None, 0, :, [0, 1]], [A], {}),
+    "lists, a range and None": (lambda x: x[[0, 1], 1:2, None, [0, 1]], [A], {}),
+    "a mask of a matrix": (lambda x: x[MASK], [PLANE], {}),
+    "a mask of two axes": (lambda x: x[MASK], [A], {}),
+    "a mask of all axes": (lambda x: x[A > 0], [A], {}),
+    "a list of two axes": (lambda x: x[[[0, 1], [1, 0]], None], [PLANE], {}),
+    "a list of two axes and a range": (lambda x: x[[[0, 2], [1, 1]], 1:3], [C], {}),
+    "insert of complex numbers": (lambda x: np.insert(x, 1, np.array([0.5j])), [PHASES[0]], {}),
+    "insert of three": (lambda x: np.insert(x, 1, [0.1, 0.2, 0.3]), [ROW], {}),
+    "insert above a column": (lambda x: np.insert(x, 0, 0.5, axis=0), [numbers(3, 1)], {}),
+    "complex weights": (lambda x: np.average(x, weights=np.array([1, 1j, 2]), axis=1), [PLANE], {}),
+    "weights that sum to zero in all": (lambda x: np.average(x, axis=1, weights=[[1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]]), [PLANE], {}),
+    "weights of two axes": (lambda x: np.average(x, axis=(0, 1), weights=np.abs(PLANE)), [A], {}),
+    "zeros above a column": (lambda x: np.pad(x, [(1, 0), (0, 0)]), [numbers(3, 1)], {}),
+    "zeros in a stack of columns": (lambda x: np.pad(x, [(0, 0), (1, 1), (0, 0)]), [numbers(2, 2, 1)], {}),
+    "joined products": (lambda x: np.vstack([x * 0.5, x * 0.5]), [numbers(5, 2, 2)], {}),
+    "joined squares": (lambda x, y: np.concatenate([x * x, y * y]), [numbers(3, 5), numbers(6, 5)], {"lanes": "most"}),
+    "a view by a vector": (lambda x: x.T @ ROW[:2], [PLANE], {}),
+    "a view with a new axis": (lambda x: x.T[None], [PLANE], {}),
+    "a view's last row": (lambda x: x.T[-1, None], [PLANE], {}),
+    "rows of a view": (lambda x: x.T[[0, 2]], [PLANE], {"lanes": "most"}),
+    "a view backwards": (lambda x: x.T[::-1], [PLANE], {}),
+    "a sum by a matrix": (lambda x: x.sum(axis=-1) @ C, [C], {"lanes": "most"}),
+    "a matrix by a column": (lambda x: C.T @ x[:, 1], [C], {"lanes": "most"}),
+    "a filtered column": (lambda x: np.convolve(x[:, 1], [0.5, 0.25]), [C], {"lanes": "most"}),
+    "roll of two axes by one": (lambda x: np.roll(x, 1, axis=(0, 1)), [PLANE], {}),
+    "tensordot over one axis": (lambda x, y: np.tensordot(x, y, np.int64(1)), [C, C.T], {}),
+    "linalg.trace of a stack": (np.linalg.trace, [D[..., :2, :]], {}),
+    "diagonal of a stack": (lambda x: np.diagonal(x, 1), [A], {}),
+    "append of matrices": (lambda x: np.append(x, x), [PLANE], {}),
+    "a matrix by a reversed vector": (lambda x: W300 @ x, [numbers(300)], {"order": "bit-reversed"}),
+    "a matrix by small polynomials": (lambda x: W300 @ x, [numbers(300)], {"order": "bit-reversed", "capacity": 64}),
+    "a square matrix by a reversed vector": (lambda x: S4 @ x, [ROW], {"order": "bit-reversed"}),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_shapes_and_orders_that_are_easily_overlooked(key, name):
+    f, arrays, options = MORE[name]
+    inputs = [cl.Input(array.shape, is_complex=np.iscomplexobj(array), encoding="slots", bound=1.0, **options) for array in arrays]
+    found = cl.trace(f, *inputs, params=key.params)
+    keys = key.evaluation_keys(found.needs)
+    result = f(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in arrays])
+    expected = f(*arrays)
+    assert result.shape == found.result.shape == np.shape(expected)
+    assert np.abs(key.decrypt(result) - expected).max() <= min(result.error_bound, 1e-4)
+
+
+def test_matrices_by_vectors_that_were_in_coefficients(key):
+    for count in (257, 511, 600):
+        x, weights = numbers(count), numbers(3, count) / 100
+        keys = key.keys_for(lambda x, weights=weights: weights @ x.to_slots(), x.shape, encoding="coefficients", bound=1.0)
+        result = weights @ key.encrypt(x, encoding="coefficients", bound=1.0).with_keys(keys).to_slots()
+        assert np.abs(key.decrypt(result) - weights @ x).max() <= min(result.error_bound, 1e-4)
+
+
 def test_matrices_of_a_stack_share_polynomials_and_products(key):
     x = key.encrypt(numbers(4, 4, 4), encoding="slots")
     # 256 slots for each product of two numbers of all matrices.
@@ -202,7 +271,7 @@ def test_coefficients_of_three_axes_are_added(key):
         (lambda x: x.reshape(1, 1, 1, 1, 1, 2, 12), "6 axes|stay where they are"),
         (lambda x: np.concatenate([x, x.reshape(3, 2, 4)], axis=2), "other axes are equal"),
         (lambda x: np.stack([x, x], axis=4), "no axis 4"),
-        (lambda x: x[0, 0, 0, 0], "at most"),
+        (lambda x: x[0, 0, 0, 0], "too many indices"),
         (lambda x: x[5], "out of bounds"),
         (np.diag, "takes a matrix"),
         (np.cov, "a vector or a matrix"),

@@ -114,7 +114,7 @@ def test_types_of_numpy_numbers_decide_levels(key):
         (lambda x: np.stack([x, x], axis=2), "has no axis 2"),
         (lambda x: np.transpose(x, (1,)), "name each of them once"),
         (lambda x: np.asarray(x), r"is no array of numbers: .*`secret_key\.decrypt\(ct\)`"),
-        (lambda x: np.concatenate([x, x], axis=None), "takes an axis, 0 or 1, and not None"),
+        (lambda x: np.concatenate([x, x], axis=None), "takes an axis, and not None"),
         (lambda x: old_matrix() * x, r"np\.matrix.*np\.asarray"),
         (lambda x: x * old_matrix(), r"np\.matrix.*np\.asarray"),
         (lambda x: np.conj(matrix_of(x).T), "of a transposed ciphertext"),

@@ -91,6 +91,7 @@ impl ConversionPlan {
     ) -> Result<Arc<Self>, CkksError> {
         let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a conversion");
         let inputs = (x.layout().of_rows(1), x.level().0, x.scale().to_bits(), options);
+        purpose.update(x.params().digest());
         purpose.update(format!("{inputs:?} {}", x.params().rank()).as_bytes());
         evaluator.kept().plan(&purpose, || Self::new(x, options))
     }

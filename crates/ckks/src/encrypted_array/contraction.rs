@@ -20,7 +20,7 @@ use crate::evaluation::Evaluator;
 const CONTRACTION: &str = "a sum of products of encrypted numbers";
 
 /// Maximum of the products in all sums: their places are lists in memory.
-pub(super) const MAX_TERMS: usize = 1 << 22;
+const MAX_TERMS: usize = 1 << 22;
 
 /// Refuses sums of more products than [`MAX_TERMS`].
 pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {

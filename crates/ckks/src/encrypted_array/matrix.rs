@@ -6,12 +6,12 @@ use std::ops::Range;
 use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
-use super::contraction::{MAX_TERMS, Terms, check_terms};
+use super::contraction::{Terms, check_terms};
 use super::{EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::blocks::multiply_rows;
-use crate::circuits::linear::gather::{MAX_DIAGONALS, is_movable};
+use crate::circuits::linear::gather::is_movable;
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
 use crate::encoding::matrix::check_entries;
@@ -387,9 +387,9 @@ fn not_matching(left: &[usize], right: &[usize], by_columns: bool, else_what: &s
 /// The error of a product that is too large for slots, with what to do instead.
 fn in_coefficients(error: CkksError) -> CkksError {
     match error {
-        CkksError::OutOfRange { what, value, .. } => {
+        CkksError::OutOfRange { what, value, remedy } => {
             let remedy = format!(
-                "at most {MAX_TERMS} and {MAX_DIAGONALS}: encrypt both matrices in coefficients, where products of matrices have any size"
+                "{remedy}; or encrypt both matrices in coefficients, where products of matrices have any size"
             );
             CkksError::OutOfRange { what, value, remedy }
         }

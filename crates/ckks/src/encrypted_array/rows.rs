@@ -162,7 +162,12 @@ impl EncryptedArray {
         if parts.iter().all(|part| part.data.awaits_rescale()) {
             let holder = Self::holder_of(parts, CONCATENATION)?;
             let data: Vec<&Ciphertext> = parts.iter().map(|part| &*part.data).collect();
-            return holder.beside(holder.evaluator.concatenate(&data)?);
+            match holder.evaluator.concatenate(&data) {
+                // Rows that move are rescaled first.
+                Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. })
+                    if are_rows_of_one_length(&data) => {}
+                joined => return holder.beside(joined?),
+            }
         }
         Self::gather(parts, CONCATENATION, |holder, data| {
             let joined = match holder.evaluator.concatenate(data) {

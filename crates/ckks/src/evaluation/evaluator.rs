@@ -223,7 +223,7 @@ impl Evaluator {
         }
     }
 
-    /// The same evaluator, which shares the plans that it keeps with others.
+    /// The same evaluator, which shares the plans that it keeps with others on the same device.
     #[must_use]
     pub fn keeping(self, plans: &KeptPlans) -> Self {
         Self { kept: plans.clone(), ..self }

@@ -13,7 +13,7 @@ use rustfft::num_complex::Complex64;
 use super::LinearTransform;
 use super::gather::{in_rows_alone, is_movable};
 use crate::arrays::estimate::{Along, MatrixNorms};
-use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
 use crate::embedding::encoding_errors;
 use crate::encoding::Matrix;
 use crate::encoding::values::ValuesRef;
@@ -43,8 +43,10 @@ pub(crate) fn multiply_rows(
     let slots = rows.max(columns).next_power_of_two();
     let is_plain = layout.encoding() == Encoding::Slots && layout.is_plain() && layout.columns() == columns;
     let is_wide = layout.columns() == columns && rows.max(columns) > layout.capacity();
-    if !is_plain && is_wide && is_movable(x) {
-        // The row of the result does not fit where other rows share the polynomial.
+    // Rows in another order, with copies of their numbers, or without room for the row of the result beside
+    // other rows.
+    let lies_elsewhere = layout.order() != Order::Natural || layout.copies() > 1 || (!is_plain && is_wide);
+    if lies_elsewhere && layout.columns() == columns && is_movable(x) {
         return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, values, [rows, columns]);
     }
     if !is_plain || (layout.chunks() == 1 && slots == layout.capacity()) {

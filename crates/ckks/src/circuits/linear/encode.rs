@@ -34,6 +34,7 @@ impl LinearTransform {
         let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a linear map");
         self.write_name(&mut purpose);
         purpose.update(&level.0.to_le_bytes()).update(&x.scale().to_le_bytes());
+        purpose.update(params.digest());
         purpose.update(&params.degree().to_le_bytes()).update(&params.rank().to_le_bytes());
         let make = || {
             let primes = params.chain().basis(level).len();

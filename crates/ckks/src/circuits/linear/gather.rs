@@ -20,7 +20,7 @@ const GATHER: &str = "a selection of numbers";
 
 /// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
 /// their number.
-pub(crate) const MAX_DIAGONALS: usize = 2048;
+const MAX_DIAGONALS: usize = 2048;
 
 /// Whether [`gather`] takes this array.
 pub(crate) fn is_movable(x: &Ciphertext) -> bool {
