@@ -11,7 +11,7 @@ use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
-use super::gather::{in_rows_alone, is_movable};
+use super::gather::{in_rows_alone, is_movable, zeros};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
 use crate::embedding::encoding_errors;
@@ -157,13 +157,6 @@ fn multiply_few_rows(
     Ok(sum
         .rearranged(with_columns(x, weights.rows), layout)
         .estimated(|own| kept.with_noise_of(own, capacity)))
-}
-
-/// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
-pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
-    let zeros = evaluator.rescale(&evaluator.multiply_mask(x, |_| false, 1.0)?)?;
-    let layout = zeros.layout().of_columns(columns).with_padding(Padding::Zero);
-    Ok(zeros.rearranged(with_columns(x, columns), layout))
 }
 
 /// Arrays whose rows fill a polynomial, but for the last one's, as the polynomials of rows of `columns`

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
-use super::blocks::zeros;
 use crate::arrays::estimate::{Along, MatrixNorms, mixed_name};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
-use crate::evaluation::{Evaluator, doublings};
+use crate::evaluation::{Evaluator, doublings, with_columns};
 
 /// The operation's name in errors.
 const GATHER: &str = "a selection of numbers";
@@ -208,6 +207,13 @@ fn map_entries<P: IntoIterator<Item = (usize, f64)>>(
     let rows = if steps.is_empty() { rows } else { evaluator.plus_rotated(rows, &steps)? };
     // Each diagonal leaves its rounding error of every number, also where it is zero.
     Ok(Moved { rows, slots, alike, terms: diagonals * slots / to.period(), rounding })
+}
+
+/// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
+pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
+    let zeros = evaluator.rescale(&evaluator.multiply_mask(x, |_| false, 1.0)?)?;
+    let layout = zeros.layout().of_columns(columns).with_padding(Padding::Zero);
+    Ok(zeros.rearranged(with_columns(x, columns), layout))
 }
 
 /// The largest number of polynomials of the result to which one polynomial is mapped in the same way: their
