@@ -18,18 +18,20 @@ from numpy.testing.overrides import get_overridable_numpy_array_functions, get_o
 from clathrate import _numpy, _remedies
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/numpy.md"
+# The modules whose functions are of arrays.
+OF_ARRAYS = ("fft.", "linalg.", "lib.scimath.", "lib.stride_tricks.")
 HEAD = """# NumPy's functions
 
 What NumPy's functions do with encrypted arrays, as `scripts/numpy_table.py` finds it in the package, for NumPy {version}.
-Names are those of NumPy without `np.`; functions of records (`lib.recfunctions`) and of text have no counterpart.
+Names are those of NumPy without `np.`; functions of records, of text and of `np.polynomial` have no counterpart.
 """
 
 
 def names() -> tuple[list[str], list[str]]:
-    """All functions and universal functions of NumPy that hand ciphertexts over, but those of records and of text."""
+    """The functions of NumPy that hand ciphertexts over, but those of records, text and polynomials, and the universal functions."""
     functions = {_numpy._name(function) for function in get_overridable_numpy_array_functions()}
     numbers = {each.__name__ for each in get_overridable_numpy_ufuncs() if getattr(np, each.__name__, None) is each}
-    return sorted(name for name in functions if not name.startswith("lib.recfunctions")), sorted(numbers)
+    return sorted(name for name in functions if "." not in name or name.startswith(OF_ARRAYS)), sorted(numbers)
 
 
 def works(name: str) -> bool:

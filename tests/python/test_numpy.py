@@ -255,6 +255,8 @@ def test_every_function_of_numpys_has_a_counterpart_a_remedy_or_a_reason():
     known = {_numpy._name(function) for function in _numpy._FUNCTIONS} | _numpy.UNIVERSAL
     names = {_numpy._name(function) for function in get_overridable_numpy_array_functions()}
     names |= {each.__name__ for each in get_overridable_numpy_ufuncs() if getattr(np, each.__name__, None) is each}
+    # Other modules are of records, text and polynomials.
+    names = {name for name in names if "." not in name or name.startswith(("fft.", "linalg.", "lib.scimath.", "lib.stride_tricks."))}
     unknown = [name for name in names - known if "no function here stands for it" in _numpy._instead(name)]
-    assert len(names) > 350, len(names)
+    assert len(names) > 300, len(names)
     assert not unknown, unknown
