@@ -284,7 +284,7 @@ fn elements<T: Deserialize, U: Copy>(
 ) -> Result<Vec<U>, ArrayError> {
     let data = npy.data::<T>().map_err(|error| header_error(error.to_string()))?;
     let stored: Vec<U> = data.map(|element| element.map(&convert)).collect::<Result<_, _>>()?;
-    if order == Order::Fortran {
+    if order == Order::Fortran && !shape.contains(&0) {
         // The first axis counts the elements of the file one by one.
         let mut places = vec![0];
         for (axis, &length) in shape.iter().enumerate() {

@@ -68,6 +68,12 @@ fn fortran_order_is_transposed_and_shapes_survive() {
     let (header, values) = round_trip(&desk, &npy_f64(&[], &[0.75]));
     assert!(header.contains("'shape': ()"), "{header}");
     assert_close(&values, &[0.75], 1e-7);
+    // Three axes, of which the first one counts fastest: entry (i, j, k) is 4 i + 2 j + k.
+    let stack: Vec<u8> =
+        [0.0, 4.0, 2.0, 6.0, 1.0, 5.0, 3.0, 7.0].iter().flat_map(|v: &f64| v.to_le_bytes()).collect();
+    let (header, values) = round_trip(&desk, &npy("<f8", true, &[2, 2, 2], &stack));
+    assert!(header.contains("(2, 2, 2"), "{header}");
+    assert_close(&values, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 1e-7);
     // Wider than one polynomial, and more rows than columns.
     let wide = ramp(2 * 700);
     assert_close(&round_trip(&desk, &npy_f64(&[2, 700], &wide)).1, &wide, 1e-7);

@@ -69,7 +69,7 @@ fn arrays_that_are_no_arrays_are_array_errors() {
     let mut newer = good.clone();
     newer[6] = 9;
     desk.refuses_encrypt(&newer, 16, "array", "");
-    desk.refuses_encrypt(&npy_f64(&[1, 1, 1], &[1.0]), 16, "array", "");
+    desk.refuses_encrypt(&npy_f64(&[1; 7], &[1.0]), 16, "array", "");
     // Version 2 with a header of 4 GiB.
     desk.refuses_encrypt(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}", 16, "array", "");
     for (dtype, data) in
@@ -93,6 +93,8 @@ fn arrays_that_are_no_arrays_are_array_errors() {
     ] {
         desk.refuses_encrypt(&npy_with_header(header, &[0; 8]), 16, "array", "");
     }
+    let endless = "{'descr': '<f8', 'fortran_order': True, 'shape': (1152921504606846976, 0), }";
+    desk.refuses_encrypt(&npy_with_header(endless, &[]), 16, "array", "");
     // Two shapes: the one checked is not the one parsed.
     let header =
         "{'a shape': (1,), 'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4), }";
