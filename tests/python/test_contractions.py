@@ -217,3 +217,14 @@ def test_wrong_labels_and_shapes_are_named(key, wrong, message):
         return
     with pytest.raises((TypeError, cl.ClathrateError), match=message):
         wrong(x)
+
+
+def test_the_explanation_of_a_plain_matrix_names_what_the_product_takes(key):
+    x = key.encrypt(X, encoding="slots", lanes="most")
+    text = x.explain_matmul(np.ones((2, 3)))
+    keys = key.keys_for(lambda x: np.ones((2, 3)) @ x, X.shape, encoding="slots", lanes="most")
+    product = np.ones((2, 3)) @ x.with_keys(keys)
+    assert f"level {x.level} to {product.level}" in text
+    assert f"{x.layout.lanes} rows share a polynomial" in text
+    with pytest.raises(cl.ShapeError, match="needs 3 columns"):
+        x.explain_matmul(np.ones((2, 4)))
