@@ -66,6 +66,7 @@ from ._norms import norm, std
 from ._packing import PackingPlan
 from ._params import Params, preset_names
 from ._params.reports import Explanation, SwitchingReport
+from ._program import Program, ProgramInput, ProgramResult, compile
 from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
 from ._progress import progress
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
@@ -140,6 +141,9 @@ __all__ = [
     "Polynomial",
     "PolynomialExplanation",
     "PolynomialPlan",
+    "Program",
+    "ProgramInput",
+    "ProgramResult",
     "PreparedMatrix",
     "PreparedSamples",
     "PublicKey",
@@ -161,6 +165,7 @@ __all__ = [
     "absolute",
     "bootstrap_batch",
     "bootstrap_samples",
+    "compile",
     "concatenate",
     "doctor",
     "errors",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NoReturn, SupportsIndex, final
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, final, overload
 
 from . import _native as native
 from ._assume import warn_insecure, warn_unbounded
 from ._ciphertext import Ciphertext
+from ._program import Program
 from ._reading import numbers
 from ._stored import Movable, Owned, Stored
 
@@ -32,6 +33,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
     __slots__ = ()
     _native: native.PublicKey
 
+    @overload
     def encrypt(
         self,
         array: ArrayLike,
@@ -42,13 +44,26 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         *,
         lanes: SupportsIndex | Literal["most"] | None = None,
         bound: float | None = None,
+    ) -> Ciphertext: ...
+    @overload
+    def encrypt(self, array: Program, *arrays: ArrayLike) -> Any: ...
+    def encrypt(
+        self,
+        array: ArrayLike | Program,
+        encoding: Any = None,
+        level: Any = None,
+        scale: Any = None,
+        progress: Any = None,
+        *others: ArrayLike,
+        lanes: SupportsIndex | Literal["most"] | None = None,
+        bound: float | None = None,
     ) -> Ciphertext:
-        """Encrypts an array, as `SecretKey.encrypt` does, with more noise and at twice the file size.
+        """Encrypts an array, or the inputs of a program, as `SecretKey.encrypt` does, with more noise and at twice the file size.
 
         Parameters
         ----------
-        array : array_like
-            The numbers, at most six axes, as `SecretKey.encrypt` takes them.
+        array : array_like or Program
+            The numbers, at most six axes, or the program, as `SecretKey.encrypt` takes them.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials, as `SecretKey.encrypt` takes it.
         level : int, optional
@@ -59,13 +74,15 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
             As `SecretKey.encrypt` takes it.
         lanes : int or "most", optional
             How many consecutive rows share a polynomial, as `SecretKey.encrypt` takes it.
+        *others : array_like
+            Further inputs of a program.
         bound : float, optional
             The largest magnitude that the numbers may have, as `SecretKey.encrypt` takes it.
 
         Returns
         -------
-        Ciphertext
-            The encrypted array, without evaluation keys.
+        Ciphertext or list of Ciphertext
+            The encrypted array, without evaluation keys; for a program with several inputs a list of them.
 
         Raises
         ------
@@ -85,6 +102,8 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         (2,)
         """
         warn_insecure(self.params.security_bits)
+        if isinstance(array, Program):
+            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
         if bound is None:
             warn_unbounded()
         return Ciphertext._of(self._native.encrypt(numbers(array), encoding, level, scale, progress, lanes=lanes, bound=bound))

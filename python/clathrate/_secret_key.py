@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, cast, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, cast, final, overload
 
 from . import _native as native
 from ._assume import warn_insecure, warn_unbounded
@@ -11,9 +11,11 @@ from ._ciphertext import Ciphertext
 from ._evaluation_keys import EvaluationKeys
 from ._keys import AuthenticationKey, PublicKey
 from ._params import Params
+from ._program import Program, mapped_results
 from ._reading import numbers
 from ._stored import Movable, Owned
 from ._wrapping import unwrap
+from .errors import WrongParamsError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -40,13 +42,13 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
     _native: native.SecretKey
 
     @classmethod
-    def generate(cls, params: Params) -> SecretKey:
+    def generate(cls, params: Params | Program) -> SecretKey:
         """A fresh secret key from the randomness of the operating system.
 
         Parameters
         ----------
-        params : Params
-            The parameters.
+        params : Params or Program
+            The parameters, or a program, which has some.
 
         Returns
         -------
@@ -67,10 +69,12 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         --------
         >>> key = cl.SecretKey.generate(params)
         """
+        params = params if isinstance(params, Params) else params.params
         made = cls._of(native.SecretKey.generate(unwrap(params)))
         warn_insecure(params.security_bits)
         return made
 
+    @overload
     def encrypt(
         self,
         array: ArrayLike,
@@ -86,13 +90,32 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         copies: SupportsIndex | None = None,
         order: Order = "natural",
         bound: float | None = None,
+    ) -> Ciphertext: ...
+    @overload
+    def encrypt(self, array: Program, *arrays: ArrayLike) -> Any: ...
+    def encrypt(
+        self,
+        array: ArrayLike | Program,
+        encoding: Any = None,
+        level: Any = None,
+        scale: Any = None,
+        progress: Any = None,
+        *others: ArrayLike,
+        bodies: SupportsIndex | None = None,
+        axis: BodyAxis | None = None,
+        capacity: SupportsIndex | None = None,
+        lanes: SupportsIndex | Literal["most"] | None = None,
+        copies: SupportsIndex | None = None,
+        order: Order = "natural",
+        bound: float | None = None,
     ) -> Ciphertext:
-        """Encrypts an array; the ciphertext has its shape.
+        """Encrypts an array; the ciphertext has its shape. `encrypt(program, x, y)` encrypts the inputs of a program.
 
         Parameters
         ----------
-        array : array_like
-            Numbers of any numeric type and memory layout, at most six axes.
+        array : array_like or Program
+            Numbers of any numeric type and memory layout, at most six axes; or a program, which is followed by an array for each of its
+            inputs and states how they are encrypted.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials. "slots" holds n / 2 complex numbers per polynomial, for products element by element and
             rotations. "coefficients" holds n real or n / 2 complex numbers, for sums, products with plain numbers and `W @ ct`. None, the
@@ -126,6 +149,8 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
+        *others : array_like
+            Further inputs of a program.
         bound : float, optional
             The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
             might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers
@@ -134,8 +159,8 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
 
         Returns
         -------
-        Ciphertext
-            The encrypted array, without evaluation keys.
+        Ciphertext or list of Ciphertext
+            The encrypted array, without evaluation keys; for a program with several inputs a list of them.
 
         Raises
         ------
@@ -166,6 +191,8 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
         warn_insecure(self.params.security_bits)
+        if isinstance(array, Program):
+            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
         if bound is None:
             warn_unbounded()
         return Ciphertext._of(
@@ -185,8 +212,12 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
             )
         )
 
-    def decrypt(self, ciphertext: Ciphertext | TransposedCiphertext, progress: Progress = None) -> NDArray[Any]:
-        """Decrypts a ciphertext to an array, for the owner of the key alone.
+    @overload
+    def decrypt(self, ciphertext: Ciphertext | TransposedCiphertext, progress: Progress = None) -> NDArray[Any]: ...
+    @overload
+    def decrypt(self, ciphertext: Sequence[Any] | Mapping[str, Any], progress: Progress = None) -> Any: ...
+    def decrypt(self, ciphertext: Any, progress: Progress = None) -> Any:
+        """Decrypts a ciphertext to an array, or each of several, for the owner of the key alone.
 
         The result has a small error, and the error depends on the secret. Neither the numbers nor whether decryption failed may reach
         whoever computed the ciphertext, or its friends: with changed ciphertexts, each that is read or refused gives a part of the key
@@ -195,14 +226,16 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         Parameters
         ----------
         ciphertext : Ciphertext or TransposedCiphertext
-            A ciphertext under this secret, at any degree and rank that the parameters lead to.
+            A ciphertext under this secret, at any degree and rank that the parameters lead to; or several in lists, tuples and
+            dictionaries, as programs return them.
         progress : bool or callable, optional
             As `encrypt` takes it.
 
         Returns
         -------
         numpy.ndarray
-            The numbers, of the shape of the ciphertext: float64, or complex128 where the encrypted numbers were complex.
+            The numbers, of the shape of the ciphertext: float64, or complex128 where the encrypted numbers were complex. For several
+            ciphertexts the arrays in the same lists, tuples and dictionaries.
 
         Raises
         ------
@@ -220,7 +253,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         >>> secret_key.decrypt(ct + 1).round(4)
         array([2., 3., 4.])
         """
-        return cast("NDArray[Any]", self._native.decrypt(unwrap(ciphertext), progress))
+        return mapped_results(lambda own: self._native.decrypt(unwrap(own), progress), ciphertext)
 
     def decrypt_to_share(
         self,
@@ -391,6 +424,41 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
             raise TypeError("`keys_for` takes no `params`: the secret key has its own")
         found = trace(function, *shapes, params=self.params, **options)
         return self.evaluation_keys(found.needs, progress)
+
+    def keys(self, program: Program, progress: Progress = None) -> EvaluationKeys:
+        """The evaluation keys of a program.
+
+        Parameters
+        ----------
+        program : Program
+            The program, under this key's parameters.
+        progress : bool or callable, optional
+            As `evaluation_keys` takes it.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys. `keys | other` joins sets of several programs.
+
+        Raises
+        ------
+        WrongParamsError
+            Where the program has other parameters: generate a key for the program, or compile with `params=key.params`.
+        CancelledError
+            Where the progress function returned False.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: x * x, cl.Input((10,), bound=2.0))
+        >>> cl.SecretKey.generate(program).keys(program).has_relinearisation
+        True
+        """
+        if program.params != self.params:
+            raise WrongParamsError(
+                f'the program has the parameters "{program.params.name}", and the secret key has other ones, "{self.params.name}": '
+                "generate a key for the program, `SecretKey.generate(program)`, or compile it with `params=secret_key.params`"
+            )
+        return self.evaluation_keys(program.needs, progress)
 
     def relative(self, params: Params) -> SecretKey:
         """The same secret at another degree and rank, to encrypt there.

@@ -28,6 +28,7 @@ pub mod names;
 pub mod outside;
 pub mod parameters;
 pub mod prelude;
+pub mod program;
 pub mod progress;
 pub mod shape;
 pub mod store;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::circuits::prepared::PreparedMatrix;
 use clathrate_ckks::file::{FileKind, FileReader};
+use clathrate_ckks::program::Program;
 use clathrate_ckks::{
     Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime,
 };
@@ -19,6 +20,7 @@ use crate::linear::PyLinearTransformPlan;
 use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
+use crate::program::PyProgram;
 use crate::public_key::PyPublicKey;
 use crate::run::{attached, detached, file_bytes, transferring};
 use crate::runtime::PyRuntime;
@@ -32,6 +34,7 @@ enum Loaded {
     Ciphertext(Box<Ciphertext>),
     Plan(LinearTransformPlan),
     Matrix(Box<PreparedMatrix>),
+    Program(Box<Program>),
     /// A kind that needs its own function, or none yet.
     Refused(FileKind),
     /// The kind needs parameters, and none were given.
@@ -40,7 +43,7 @@ enum Loaded {
     RuntimeNeedless(FileKind),
 }
 
-/// Reads what the file holds: parameters with `runtime` and, below 128 bits of security, with
+/// Reads what the file holds: parameters and programs with `runtime` and, below 128 bits of security, with
 /// `allow_insecure`; the other kinds with `params`.
 fn read(
     reader: &FileReader<'_>,
@@ -49,7 +52,7 @@ fn read(
     allow_insecure: bool,
 ) -> Result<Loaded, CkksError> {
     let kind = reader.label().kind;
-    if runtime.is_some() && kind != FileKind::Params {
+    if runtime.is_some() && !matches!(kind, FileKind::Params | FileKind::Program) {
         return Ok(Loaded::RuntimeNeedless(kind));
     }
     Ok(match (kind, params) {
@@ -58,6 +61,11 @@ fn read(
             allow_insecure,
             runtime.unwrap_or(&PyRuntime::given(None)),
         )?),
+        (FileKind::Program, _) => Loaded::Program(Box::new(Program::from_reader(
+            reader,
+            allow_insecure,
+            runtime.unwrap_or(&PyRuntime::given(None)),
+        )?)),
         (FileKind::PublicKey, Some(params)) => Loaded::PublicKey(PublicKey::from_reader(reader, params)?),
         (FileKind::EvaluationKeys, Some(params)) => {
             Loaded::EvaluationKeys(Arc::new(EvaluationKeys::from_reader(reader, params)?))
@@ -97,6 +105,7 @@ impl Loaded {
         };
         Ok(match self {
             Self::Params(params) => Bound::new(py, PyParams::from_core(params))?.into_any(),
+            Self::Program(program) => Bound::new(py, PyProgram::new(py, *program)?)?.into_any(),
             Self::PublicKey(key) => {
                 Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any()
             }

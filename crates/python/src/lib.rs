@@ -37,6 +37,7 @@ mod params;
 mod paths;
 mod polynomial;
 mod primes;
+mod program;
 mod public_key;
 mod run;
 mod runtime;
@@ -92,6 +93,8 @@ mod _native {
     use crate::params::{PyParams, preset_names};
     #[pymodule_export]
     use crate::polynomial::{PyPolynomial, PyPolynomialPlan};
+    #[pymodule_export]
+    use crate::program::{PyFunctionRecording, PyProgram, PyRecordedFunction, compile_functions};
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]

@@ -110,6 +110,12 @@ pub struct PyRecording {
     recording: Recording,
 }
 
+impl PyRecording {
+    pub const fn new(recording: Recording) -> Self {
+        Self { recording }
+    }
+}
+
 /// Seconds, transforms, Hadamard products, multiply-adds and bytes of keys.
 type Figures = (f64, u64, u64, u64, u64);
 

@@ -107,6 +107,7 @@ const CRATES: [Layers; 6] = [
             "encrypted_array",
             "functions",
             "store",
+            "program",
             "prelude",
         ],
     },

@@ -102,6 +102,13 @@ impl Ciphertext {
         })
     }
 
+    /// This symbol at another level, with the scale of that level and the same numbers and errors.
+    pub(crate) fn as_symbol_at(&self, level: Level) -> Result<Self, CkksError> {
+        let scale = self.params.scale(level);
+        let symbol = Self::symbol_with(&self.params, &self.shape, self.layout, self.secret, level, scale)?;
+        Ok(Self { estimate: self.estimate.clone(), footprint: self.footprint.clone(), ..symbol })
+    }
+
     /// Whether the ciphertext is a symbol of a dry run: an encrypted array has at least one bundle.
     #[must_use]
     pub fn is_symbol(&self) -> bool {

@@ -10,9 +10,10 @@
 //! places of every row, so that the result lies as an array whose rows share polynomials. It takes two
 //! levels. An 8 x 8 product has 512 terms; an array of 8 192 slots repeats them 16 times.
 
-use super::EncryptedArray;
+use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
+use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
@@ -51,6 +52,13 @@ impl EncryptedArray {
     /// that numbers of an array move; [`CkksError::Encoding`] for arrays in coefficients without the keys to
     /// convert them; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
     pub fn contracted(&self, other: &Self, shape: &[usize], terms: Terms<'_>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder_with(&other.into()) {
+            let [left, right] =
+                [terms.left, terms.right].map(|places| graph.places(places.iter().copied().map(Some)));
+            let operation = ArrayOperation::Contracted { shape: shape.to_vec(), left, right };
+            let operands = [self.into(), other.into()];
+            return graph.record(operation, &operands, || self.contracted(other, shape, terms));
+        }
         let holder = self.holder(other);
         let evaluator = &holder.evaluator;
         let slots =
@@ -94,6 +102,14 @@ impl EncryptedArray {
     /// [`CkksError::NotFinite`] for factors; [`CkksError::Encoding`] for an array in coefficients without the
     /// keys to convert it; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
     pub fn mapped(&self, shape: &[usize], sources: &[usize], factors: &[f64]) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let sources_of = graph.places(sources.iter().copied().map(Some));
+            let operation = ArrayOperation::Mapped { shape: shape.to_vec(), sources: sources_of };
+            let values = Values::Real(factors.to_vec());
+            let factors_of = PlainArray { values, shape: vec![factors.len()] };
+            let operands = [self.into(), factors_of.into()];
+            return graph.record(operation, &operands, || self.mapped(shape, sources, factors));
+        }
         check_terms(sources.len())?;
         self.in_slots()?.map_settled(|evaluator, x| map_numbers(evaluator, x, shape, sources, factors))
     }

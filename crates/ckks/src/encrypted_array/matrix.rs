@@ -7,7 +7,7 @@ use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
 use super::contraction::{Terms, check_terms};
-use super::{EncryptedArray, PlainArray};
+use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::blocks::multiply_rows;
@@ -15,6 +15,7 @@ use crate::circuits::linear::gather::is_movable;
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
 use crate::encoding::matrix::check_entries;
+use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::broadcasting::{broadcast_sources, common_shape};
@@ -57,6 +58,29 @@ impl PlainMatrix for Matrix<'_> {
     }
 }
 
+/// Real numbers of two axes; those of others are one row.
+impl PlainMatrix for PlainArray {
+    fn shape(&self) -> (usize, usize) {
+        match self.shape[..] {
+            [rows, columns] => (rows, columns),
+            _ => (1, self.shape.iter().product()),
+        }
+    }
+
+    fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError> {
+        let (count, columns) = PlainMatrix::shape(self);
+        match &self.values {
+            Values::Real(values) => {
+                Matrix::new(count, columns, values).rows(rows).map(|rows| Cow::Owned(rows.into_owned()))
+            }
+            Values::Complex(_) => Err(CkksError::Unsuitable {
+                operation: PRODUCT,
+                reason: "the matrix is complex: multiply by its real and by its imaginary part".to_owned(),
+            }),
+        }
+    }
+}
+
 /// The rows of a matrix that are multiplied at a time.
 fn row_blocks((rows, columns): (usize, usize)) -> Vec<Range<usize>> {
     let height = (BLOCK_BYTES / 8 / columns.max(1)).max(1);
@@ -90,6 +114,15 @@ impl EncryptedArray {
         weights: &dyn PlainMatrix,
         weight_scale: Option<f64>,
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let (rows, columns) = weights.shape();
+            let values = Values::Real(weights.rows(0..rows)?.into_owned());
+            let weights = PlainArray { values, shape: vec![rows, columns] };
+            let operation = ArrayOperation::LeftMultiply { weight_scale };
+            return graph.record(operation, &[self.into(), weights.clone().into()], || {
+                self.left_multiply(&weights, weight_scale)
+            });
+        }
         let (shape, evaluator) = (weights.shape(), &self.evaluator);
         if self.multiplies_lanes() {
             return self.left_multiply_lanes(weights);
@@ -231,6 +264,11 @@ impl EncryptedArray {
     /// [`CkksError::MissingKey`]; those of
     /// [`LinearTransform::apply`](crate::LinearTransform::apply).
     pub fn map_rows(&self, matrix: &PlainArray, row_first: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::MapRows { row_first };
+            let operands = [self.into(), matrix.clone().into()];
+            return graph.record(operation, &operands, || self.map_rows(matrix, row_first));
+        }
         let [rows, columns] = matrix.shape[..] else {
             let remedy = "the plain operand is a matrix of two axes".to_owned();
             let (left, right) = (matrix.shape.clone(), self.data.shape().to_vec());
@@ -255,6 +293,9 @@ impl EncryptedArray {
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
     /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
     pub fn matmul(&self, other: &Self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder_with(&other.into()) {
+            return graph.record(ArrayOperation::Matmul, &[self.into(), other.into()], || self.matmul(other));
+        }
         self.encrypted_product(other, false)
     }
 
@@ -264,6 +305,11 @@ impl EncryptedArray {
     /// [`CkksError::Shape`]; those of
     /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
     pub fn transposed_matmul(&self, other: &Self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder_with(&other.into()) {
+            return graph.record(ArrayOperation::TransposedMatmul, &[self.into(), other.into()], || {
+                self.transposed_matmul(other)
+            });
+        }
         self.encrypted_product(other, true)
     }
 
@@ -341,6 +387,9 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] unless a matrix; those of [`EncryptedArray::gathered`] and of
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose).
     pub fn transposed(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Transposed, &[self.into()], || self.transposed());
+        }
         if self.data.shape().len() == 2 && self.data.encoding() == Encoding::Slots {
             return self.permuted(&[1, 0]);
         }
@@ -352,6 +401,11 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::OutOfRange`] unless each axis is named once; those of [`EncryptedArray::gathered`].
     pub fn permuted(&self, axes: &[usize]) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Permuted { axes: axes.to_vec() }, &[self.into()], || {
+                self.permuted(axes)
+            });
+        }
         let shape = self.data.shape();
         let named = |axis: usize| axes.iter().filter(|&&own| own == axis).count() == 1;
         if axes.len() != shape.len() || !(0..shape.len()).all(named) {

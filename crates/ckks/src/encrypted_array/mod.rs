@@ -5,8 +5,10 @@
 //! the keys of their operands.
 
 mod contraction;
+mod graph;
 mod matrix;
 mod operand;
+mod operation;
 mod operators;
 mod reductions;
 mod rows;
@@ -15,8 +17,12 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 pub use contraction::Terms;
+pub use graph::{ArrayGraph, GraphNode, GraphOperand, GraphRecorder};
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray};
+pub use operation::{ArrayOperation, PlacesId};
+
+use graph::Recorded;
 
 use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
 use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
@@ -57,6 +63,8 @@ pub struct EncryptedArray {
     data: Arc<Ciphertext>,
     evaluator: Evaluator,
     made: Arc<Made>,
+    /// Which value of a recording this is.
+    recorded: Option<Recorded>,
 }
 
 /// What operations have made of an array, once for all of them.
@@ -94,7 +102,7 @@ impl EncryptedArray {
     /// An array whose operations use `evaluator`: one with keys, one for dry runs, or one without keys.
     #[must_use]
     pub fn new(data: impl Into<Arc<Ciphertext>>, evaluator: &Evaluator) -> Self {
-        Self { data: data.into(), evaluator: evaluator.clone(), made: Arc::default() }
+        Self { data: data.into(), evaluator: evaluator.clone(), made: Arc::default(), recorded: None }
     }
 
     /// The same array, whose operations use `evaluator`.
@@ -133,7 +141,12 @@ impl EncryptedArray {
     /// [`CkksError::TooLarge`] if the numbers of a dry run may be too large for the modulus.
     pub fn beside(&self, data: Ciphertext) -> Result<Self, CkksError> {
         data.check_bound()?;
-        Ok(Self { data: Arc::new(data), made: Arc::default(), ..self.clone() })
+        Ok(Self {
+            data: Arc::new(data),
+            evaluator: self.evaluator.clone(),
+            made: Arc::default(),
+            recorded: None,
+        })
     }
 
     /// The array that has the keys for an operation on both: this one, or else `other`.
@@ -175,6 +188,9 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Evaluator::rescale`].
     pub fn rescale(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Rescale, &[self.into()], || self.rescale());
+        }
         if self.is_automatic() && self.data.has_canonical_scale() {
             return Ok(self.clone());
         }
@@ -187,11 +203,87 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Evaluator::clear_padding`].
     pub fn cleared(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Cleared, &[self.into()], || self.cleared());
+        }
         let data = &self.data;
         if data.encoding() != Encoding::Slots || data.padding() == Padding::Zero || !self.is_automatic() {
             return Ok(self.clone());
         }
         self.map_settled(Evaluator::clear_padding)
+    }
+
+    /// This array with zeros behind its numbers in slots, also where they are zeros or products are the
+    /// caller's affair.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::clear_padding`].
+    pub fn clear_padding(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::ClearPadding, &[self.into()], || self.clear_padding());
+        }
+        self.map_settled(Evaluator::clear_padding)
+    }
+
+    /// Every row rotated by `steps` places.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::rotate`].
+    pub fn rotate(&self, steps: i64) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Rotate { steps }, &[self.into()], || self.rotate(steps));
+        }
+        self.map_settled(|evaluator, x| evaluator.rotate(x, steps))
+    }
+
+    /// [`EncryptedArray::rotate`] by each of `steps`.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::rotate_many`].
+    pub fn rotate_many(&self, steps: &[i64]) -> Result<Vec<Self>, CkksError> {
+        if self.recorder().is_some() {
+            return steps.iter().map(|&steps| self.rotate(steps)).collect();
+        }
+        let rotated = self.evaluator.rotate_many(&*self.settled()?, steps)?;
+        rotated.into_iter().map(|data| self.beside(data)).collect()
+    }
+
+    /// The only column of a matrix, repeated to `columns` columns.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::broadcast`].
+    pub fn repeat_column(&self, columns: usize) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::RepeatColumn { columns };
+            return graph.record(operation, &[self.into()], || self.repeat_column(columns));
+        }
+        self.map(|evaluator, x| evaluator.broadcast(x, columns))
+    }
+
+    /// This array with another bound on its numbers, by the caller's word.
+    ///
+    /// # Errors
+    /// Those of [`Ciphertext::with_bound`].
+    pub fn with_bound(&self, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::WithBound { bound };
+            return graph.record(operation, &[self.into()], || self.with_bound(bound));
+        }
+        self.map(|_, x| x.with_bound(bound))
+    }
+
+    /// This array, of which the caller knows that each number is one of `x` or `y`, as
+    /// [`Ciphertext::as_chosen_from`].
+    ///
+    /// # Errors
+    /// [`CkksError::NotEnoughMemory`].
+    pub fn chosen_from(&self, x: &Self, y: &Self, share: f64) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operands = [self.into(), x.into(), y.into()];
+            return graph
+                .record(ArrayOperation::ChosenFrom { share }, &operands, || self.chosen_from(x, y, share));
+        }
+        self.map(|_, own| Ok(own.clone().as_chosen_from(x.data(), y.data(), share)))
     }
 
     /// What `work` makes of the ciphertext as it is.
@@ -202,6 +294,7 @@ impl EncryptedArray {
         &self,
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Self, CkksError> {
+        self.check_unrecorded()?;
         self.data.check_room_for_another(OPERATION)?;
         self.beside(work(&self.evaluator, &self.data)?)
     }
@@ -214,6 +307,7 @@ impl EncryptedArray {
         &self,
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Self, CkksError> {
+        self.check_unrecorded()?;
         let data = self.settled()?;
         data.check_room_for_another(OPERATION)?;
         self.beside(work(&self.evaluator, &data)?)
@@ -228,6 +322,7 @@ impl EncryptedArray {
         &self,
         work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext, CkksError>,
     ) -> Result<Self, CkksError> {
+        self.check_unrecorded()?;
         let data = self.factor_by(&self.evaluator)?;
         data.check_room_for_another(OPERATION)?;
         self.beside(work(&self.evaluator, &data)?)
@@ -295,6 +390,11 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`ConversionPlan::run`](crate::circuits::conversion::ConversionPlan::run) and its plan.
     pub fn converted(&self, to: Encoding, levels: Option<usize>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Converted { to, levels }, &[self.into()], || {
+                self.converted(to, levels)
+            });
+        }
         if self.data.encoding() == to {
             return Ok(self.clone());
         }
@@ -324,6 +424,9 @@ impl EncryptedArray {
     /// # Errors
     /// Those of the conversion.
     pub fn in_slots(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::InSlots, &[self.into()], || self.in_slots());
+        }
         Ok(self.brought_to_slots(self)?.unwrap_or_else(|| self.clone()))
     }
 
@@ -332,6 +435,12 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`BootstrapPlan::run`] and [`BootstrapPlan::with_options`].
     pub fn bootstrap(&self, plan: Option<&BootstrapPlan>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            if plan.is_some() {
+                self.check_unrecorded()?;
+            }
+            return graph.record(ArrayOperation::Bootstrap, &[self.into()], || self.bootstrap(None));
+        }
         let x = self.settled()?;
         // Several polynomials of real numbers share bootstraps of complex ones.
         let real = !x.is_complex() && x.layout().bundles() == 1;

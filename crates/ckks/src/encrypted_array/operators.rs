@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::operand::{inverse_of, inverted, negated};
-use super::{EncryptedArray, Operand, PlainArray, broadcast};
+use super::{ArrayOperation, EncryptedArray, Operand, PlainArray, broadcast};
 use crate::arrays::{Ciphertext, Encoding, Padding};
 use crate::circuits::polynomial::{Polynomial, PolynomialPlan};
 use crate::encoding::values::Values;
@@ -26,6 +26,10 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::Shape`] if the shapes do not broadcast; [`CkksError::NotFinite`].
     pub fn add<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph.record(ArrayOperation::Add, &[self.into(), other.clone()], || self.add(other));
+        }
         match other.into() {
             Operand::Encrypted(other) => self.zip(other, ADDITION, Evaluator::add),
             plain => self.add_plain(plain.into_plain()?, ADDITION, false),
@@ -37,6 +41,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::add`].
     pub fn sub<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph.record(ArrayOperation::Sub, &[self.into(), other.clone()], || self.sub(other));
+        }
         let other = match other.into() {
             Operand::Encrypted(other) => other,
             plain => return self.add_plain(plain.into_plain()?, SUBTRACTION, true),
@@ -55,6 +63,11 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::add`].
     pub fn sub_from<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph
+                .record(ArrayOperation::SubFrom, &[self.into(), other.clone()], || self.sub_from(other));
+        }
         match other.into() {
             Operand::Encrypted(other) => other.sub(self),
             plain => self.negate()?.add_plain(plain.into_plain()?, SUBTRACTION, false),
@@ -71,6 +84,9 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::NotEnoughMemory`].
     pub fn negate(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Negate, &[self.into()], || self.negate());
+        }
         self.map(Evaluator::negate)
     }
 
@@ -81,6 +97,10 @@ impl EncryptedArray {
     /// coefficients without the keys to convert them; [`CkksError::MissingKey`];
     /// [`CkksError::LevelTooLow`]; [`CkksError::NotFinite`].
     pub fn mul<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph.record(ArrayOperation::Mul, &[self.into(), other.clone()], || self.mul(other));
+        }
         match other.into() {
             Operand::Encrypted(other) => self.times(other),
             Operand::Number(factor) => self.multiply_by(factor),
@@ -95,6 +115,10 @@ impl EncryptedArray {
     /// As [`EncryptedArray::mul`]; [`CkksError::OutOfRange`] if a divisor has no finite inverse;
     /// [`CkksError::Unsuitable`] for an encrypted divisor.
     pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph.record(ArrayOperation::Div, &[self.into(), other.clone()], || self.div(other));
+        }
         match other.into() {
             Operand::Encrypted(_) => {
                 let reason = "a ciphertext is no divisor: multiply by an approximation of its inverse on the interval of its numbers";
@@ -113,6 +137,9 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::mul`].
     pub fn power(&self, exponent: u64) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Power { exponent }, &[self.into()], || self.power(exponent));
+        }
         if exponent == 0 {
             return self.multiply_integer(0.0)?.add_plain(PlainArray::number(1.0), "a power", false);
         }
@@ -146,6 +173,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::mul`].
     pub fn multiply(&self, other: &Self, rescale: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder_with(&other.into()) {
+            let operation = ArrayOperation::Multiply { rescale };
+            return graph.record(operation, &[self.into(), other.into()], || self.multiply(other, rescale));
+        }
         let work = if rescale { Evaluator::multiply_rescale } else { Evaluator::multiply };
         self.zip_factors(other, PRODUCT, work)
     }
@@ -213,6 +244,9 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] unless slots.
     pub fn conjugate(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Conjugate, &[self.into()], || self.conjugate());
+        }
         self.in_slots()?.map_settled(Evaluator::conjugate)
     }
 
@@ -221,6 +255,9 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::conjugate`].
     pub fn real_part(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::RealPart, &[self.into()], || self.real_part());
+        }
         if !self.data.is_complex() {
             return Ok(self.clone());
         }
@@ -232,6 +269,9 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::conjugate`].
     pub fn imaginary_part(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::ImaginaryPart, &[self.into()], || self.imaginary_part());
+        }
         if !self.data.is_complex() {
             return self.map(Evaluator::imaginary_part);
         }
@@ -243,6 +283,16 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Polynomial::apply`].
     pub fn polynomial(&self, polynomial: &Polynomial) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let (basis, domain) = (polynomial.basis(), polynomial.domain());
+            let coefficients = PlainArray {
+                values: Values::Complex(polynomial.coefficients().to_vec()),
+                shape: vec![polynomial.coefficients().len()],
+            };
+            let operands = [self.into(), coefficients.into()];
+            let operation = ArrayOperation::Polynomial { basis, domain };
+            return graph.record(operation, &operands, || self.polynomial(polynomial));
+        }
         self.in_slots()?.cleared()?.map_settled(|evaluator, x| polynomial.apply(evaluator, x))
     }
 

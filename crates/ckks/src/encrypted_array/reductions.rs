@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::matrix::places_along;
-use super::{EncryptedArray, Operand, PlainArray};
+use super::{ArrayOperation, EncryptedArray, Operand, PlainArray};
 use crate::arrays::{Encoding, Padding};
 use crate::circuits::linear::gather::{in_rows_alone, is_movable};
 use crate::encoding::values::Values;
@@ -84,6 +84,10 @@ impl EncryptedArray {
     /// [`CkksError::OutOfRange`] for axes that the array does not have; [`CkksError::Shape`] for sums of rows
     /// in coefficients as a vector; [`CkksError::MissingKey`]; [`CkksError::LevelTooLow`].
     pub fn sum(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Sum { axes: axes.map(<[i64]>::to_vec), keepdims };
+            return graph.record(operation, &[self.into()], || self.sum(axes, keepdims));
+        }
         match self.along(axes)? {
             Ok(along) => self.scaled_sums(along, keepdims, None),
             Err(axes) => self.sum_along(&axes, keepdims),
@@ -96,6 +100,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::sum`].
     pub fn mean(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Mean { axes: axes.map(<[i64]>::to_vec), keepdims };
+            return graph.record(operation, &[self.into()], || self.mean(axes, keepdims));
+        }
         match self.along(axes)? {
             Ok(along) => self.means(along, keepdims),
             Err(axes) => self.mean_along(&axes, keepdims),
@@ -110,6 +118,10 @@ impl EncryptedArray {
     /// [`CkksError::MissingKey`]; [`CkksError::Encoding`] for an array in coefficients without the
     /// keys to convert it.
     pub fn variance(&self, axes: Option<&[i64]>, ddof: i64, keepdims: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Variance { axes: axes.map(<[i64]>::to_vec), ddof, keepdims };
+            return graph.record(operation, &[self.into()], || self.variance(axes, ddof, keepdims));
+        }
         // Squares are those of slots.
         if let Some(converted) = self.brought_to_slots(self)? {
             return converted.variance(axes, ddof, keepdims);
@@ -154,6 +166,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::sum`]; [`CkksError::MissingKey`]; level errors.
     pub fn product(&self, axes: Option<&[i64]>, keepdims: bool) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Product { axes: axes.map(<[i64]>::to_vec), keepdims };
+            return graph.record(operation, &[self.into()], || self.product(axes, keepdims));
+        }
         // Products are those of slots.
         if let Some(converted) = self.brought_to_slots(self)? {
             return converted.product(axes, keepdims);
@@ -207,6 +223,9 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::sum`].
     pub fn sum_rows(&self) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::SumRows, &[self.into()], || self.sum_rows());
+        }
         if self.is_in_lanes() { self.totals_in_lanes(1.0) } else { self.map_settled(Evaluator::total) }
     }
 
@@ -216,6 +235,10 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] unless both are vectors of one length; as [`EncryptedArray::mul`] and
     /// [`EncryptedArray::sum`].
     pub fn dot<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            return graph.record(ArrayOperation::Dot, &[self.into(), other.clone()], || self.dot(other));
+        }
         match other.into() {
             Operand::Encrypted(other) => {
                 self.check_lengths(other.data.shape())?;
@@ -250,6 +273,12 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] unless the vector has a number for each column; as [`EncryptedArray::mul`] and
     /// [`EncryptedArray::sum`].
     pub fn times_vector<'a>(&self, vector: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
+        let vector = vector.into();
+        if let Some(graph) = self.recorder_with(&vector) {
+            return graph.record(ArrayOperation::TimesVector, &[self.into(), vector.clone()], || {
+                self.times_vector(vector)
+            });
+        }
         let columns = self.data.layout().columns();
         let check = |shape: &[usize]| {
             if shape == [columns] {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::EncryptedArray;
 use super::reductions::Along;
+use super::{ArrayOperation, EncryptedArray, Operand};
 use crate::arrays::layout::MAX_AXES;
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::linear::gather::{gather, in_rows_alone, is_movable};
@@ -58,6 +58,11 @@ impl EncryptedArray {
         single: bool,
         columns: Option<Range<usize>>,
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let ends = columns.as_ref().map(|columns| (columns.start, columns.end));
+            let operation = ArrayOperation::Pick { rows: rows.map(<[_]>::to_vec), single, columns: ends };
+            return graph.record(operation, &[self.into()], || self.pick(rows, single, columns));
+        }
         let in_slots = self.data.encoding() == Encoding::Slots;
         // In slots a product picks columns, and one of several rows that share a polynomial.
         let takes_product = in_slots && (columns.is_some() || self.data.layout().lanes() > 1);
@@ -100,6 +105,10 @@ impl EncryptedArray {
         single: bool,
         column: usize,
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::PickColumn { rows: rows.map(<[_]>::to_vec), single, column };
+            return graph.record(operation, &[self.into()], || self.pick_column(rows, single, column));
+        }
         let picked = if rows.is_some() { self.pick(rows, single, None)? } else { self.clone() };
         if single {
             return picked.pick_entry(column);
@@ -113,6 +122,10 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::pick`].
     pub fn pick_entry(&self, place: usize) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph
+                .record(ArrayOperation::PickEntry { place }, &[self.into()], || self.pick_entry(place));
+        }
         self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place + 1))?.reshaped(&[])
     }
 
@@ -121,6 +134,13 @@ impl EncryptedArray {
     /// # Errors
     /// As [`EncryptedArray::pick`].
     pub fn pick_entries(&self, places: Range<usize>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(
+                ArrayOperation::PickEntries { places: (places.start, places.end) },
+                &[self.into()],
+                || self.pick_entries(places.clone()),
+            );
+        }
         let pick = |evaluator: &Evaluator, x: &Ciphertext| evaluator.select_columns(x, places);
         if self.data.encoding() == Encoding::Slots { self.map_settled(pick) } else { self.map(pick) }
     }
@@ -132,6 +152,11 @@ impl EncryptedArray {
     /// [`CkksError::Shape`] for another number of entries, and in coefficients if numbers would lie
     /// elsewhere; those of a gather: more than 2048 distances that numbers move, shared masks, missing keys.
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Reshaped { shape: shape.to_vec() }, &[self.into()], || {
+                self.reshaped(shape)
+            });
+        }
         let count: usize = self.data.shape().iter().product();
         let stays = self.map(|_, x| x.clone().reshaped(shape));
         let fits = shape.len() <= MAX_AXES && shape.iter().product::<usize>() == count;
@@ -150,6 +175,11 @@ impl EncryptedArray {
     /// that do not fit, and for more than 2048 distances; [`CkksError::Unsuitable`] for shared masks; missing
     /// keys.
     pub fn gathered(&self, shape: &[usize], sources: &[Option<usize>]) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let places = graph.places(sources.iter().copied());
+            let operation = ArrayOperation::Gathered { shape: shape.to_vec(), sources: places };
+            return graph.record(operation, &[self.into()], || self.gathered(shape, sources));
+        }
         self.map_settled(|evaluator, x| gather(evaluator, x, shape, None, sources))
     }
 
@@ -158,6 +188,10 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::Empty`] without parts; those of [`Evaluator::concatenate`].
     pub fn concatenate(parts: &[&Self]) -> Result<Self, CkksError> {
+        if let Some(graph) = parts.iter().find_map(|part| part.recorder()) {
+            let operands: Vec<Operand<'_>> = parts.iter().map(|&part| part.into()).collect();
+            return graph.record(ArrayOperation::Concatenate, &operands, || Self::concatenate(parts));
+        }
         // Products stay as they are if all parts are products.
         if parts.iter().all(|part| part.data.awaits_rescale()) {
             let holder = Self::holder_of(parts, CONCATENATION)?;
@@ -187,6 +221,10 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::Empty`] without parts; those of [`Evaluator::join_columns`].
     pub fn join_columns(parts: &[&Self]) -> Result<Self, CkksError> {
+        if let Some(graph) = parts.iter().find_map(|part| part.recorder()) {
+            let operands: Vec<Operand<'_>> = parts.iter().map(|&part| part.into()).collect();
+            return graph.record(ArrayOperation::JoinColumns, &operands, || Self::join_columns(parts));
+        }
         Self::gather(parts, CONCATENATION, |holder, data| {
             let evaluator = &holder.evaluator;
             let joined = match evaluator.join_columns(data) {
@@ -206,6 +244,11 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Evaluator::pad_columns`].
     pub fn pad_columns(&self, before: usize, after: usize) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::PadColumns { before, after }, &[self.into()], || {
+                self.pad_columns(before, after)
+            });
+        }
         self.map_settled(|evaluator, x| match evaluator.pad_columns(x, before, after) {
             Err(CkksError::Shape { .. } | CkksError::Unsuitable { .. }) if may_be_joined(&[x]) => {
                 evaluator.pad_columns(&in_rows_alone(evaluator, x)?, before, after)

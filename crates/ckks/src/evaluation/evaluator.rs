@@ -371,6 +371,16 @@ impl Evaluator {
         }
     }
 
+    /// The names of the stages of a dry run that are open, with slashes between them.
+    pub(crate) fn open_stage(&self) -> String {
+        match &self.keys {
+            Keys::Recorded(recording) => {
+                recording.lock().unwrap_or_else(PoisonError::into_inner).open_stage()
+            }
+            Keys::None | Keys::Held(_) => String::new(),
+        }
+    }
+
     /// The same evaluator, which reports to `progress`: every operation, the steps of long operations, and
     /// the stages of circuits. A long operation of several ciphertexts counts them; a bootstrap counts
     /// stages, and matrix products count what their documentation says.

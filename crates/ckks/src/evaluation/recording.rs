@@ -120,6 +120,11 @@ impl Recording {
         self.open.pop();
     }
 
+    /// The names of the open stages with slashes between them; empty outside of stages.
+    pub(crate) fn open_stage(&self) -> String {
+        self.open.join("/")
+    }
+
     pub(crate) fn meter(&self) -> &Arc<MemoryMeter> {
         &self.meter
     }

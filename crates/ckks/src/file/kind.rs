@@ -26,11 +26,13 @@ pub enum FileKind {
     PreparedSamples = 9,
     /// The key with which a server authenticates an owner's light clients; only its owner can read the file.
     AuthenticationKey = 10,
+    /// A program.
+    Program = 11,
 }
 
 impl FileKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Params,
         Self::SecretKey,
         Self::PublicKey,
@@ -41,6 +43,7 @@ impl FileKind {
         Self::PreparedMatrix,
         Self::PreparedSamples,
         Self::AuthenticationKey,
+        Self::Program,
     ];
 
     /// Whether only the file's owner may read it.
@@ -67,6 +70,7 @@ impl fmt::Display for FileKind {
             Self::PreparedMatrix => "a prepared matrix",
             Self::PreparedSamples => "prepared masks",
             Self::AuthenticationKey => "an authentication key",
+            Self::Program => "a program",
         })
     }
 }

@@ -7,7 +7,7 @@ use super::domain::{
     usual_reach,
 };
 use super::softmax::{Softmax, at_most, length_of};
-use crate::encrypted_array::{EncryptedArray, Operand};
+use crate::encrypted_array::{ArrayOperation, EncryptedArray, Operand};
 use crate::error::CkksError;
 
 /// Functions of real numbers, approximated to an error that the caller states.
@@ -29,6 +29,10 @@ impl EncryptedArray {
         error: f64,
         domain: Option<(f64, f64)>,
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Smooth { function: function.name().to_owned(), error, domain };
+            return graph.record(operation, &[self.into()], || self.smooth(function, error, domain));
+        }
         check_real(function.name(), self)?;
         Approximation::smooth(function, error, domain_of(function, domain, largest_in(self))?)?.apply(self)
     }
@@ -137,6 +141,11 @@ impl EncryptedArray {
         error: f64,
         domain: (f64, f64),
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation =
+                ArrayOperation::Std { axes: axes.map(<[i64]>::to_vec), ddof, keepdims, error, domain };
+            return graph.record(operation, &[self.into()], || self.std(axes, ddof, keepdims, error, domain));
+        }
         check_real("std", self)?;
         let domain = checked(error, domain)?;
         self.variance(axes, ddof, keepdims)?.root_of_squares(error, domain)
@@ -154,6 +163,10 @@ impl EncryptedArray {
         error: f64,
         domain: (f64, f64),
     ) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Norm { axes: axes.map(<[i64]>::to_vec), keepdims, error, domain };
+            return graph.record(operation, &[self.into()], || self.norm(axes, keepdims, error, domain));
+        }
         check_real("norm", self)?;
         let domain = checked(error, domain)?;
         self.mul(self)?.sum(axes, keepdims)?.root_of_squares(error, domain)
@@ -172,6 +185,11 @@ impl EncryptedArray {
     /// # Errors
     /// [`CkksError::Unsuitable`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
     pub fn softmax(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Softmax { error, bound }, &[self.into()], || {
+                self.softmax(error, bound)
+            });
+        }
         check_real("softmax", self)?;
         let count = length_of(self)?;
         Softmax::new(reach(bound, largest_in(self), USUAL_SOFTMAX_BOUND)?, error, count)?.apply(self)
@@ -183,6 +201,11 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Approximation::sign`] and [`Approximation::apply`].
     pub fn sign(&self, margin: f64, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Sign { margin, error, bound }, &[self.into()], || {
+                self.sign(margin, error, bound)
+            });
+        }
         check_real("sign", self)?;
         Approximation::sign(margin, error, usual_reach(bound, largest_in(self))?)?.apply(self)
     }
@@ -193,6 +216,11 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Approximation::absolute`] and [`Approximation::apply`].
     pub fn absolute(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph.record(ArrayOperation::Absolute { error, bound }, &[self.into()], || {
+                self.absolute(error, bound)
+            });
+        }
         check_real("absolute", self)?;
         Approximation::absolute(error, usual_reach(bound, largest_in(self))?)?.apply(self)
     }
@@ -203,6 +231,10 @@ impl EncryptedArray {
     /// # Errors
     /// Those of [`Approximation::relu`] and [`Approximation::apply`].
     pub fn relu(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            return graph
+                .record(ArrayOperation::Relu { error, bound }, &[self.into()], || self.relu(error, bound));
+        }
         check_real("relu", self)?;
         Approximation::relu(error, usual_reach(bound, largest_in(self))?)?.apply(self)
     }
@@ -220,6 +252,11 @@ impl EncryptedArray {
         bound: Option<f64>,
     ) -> Result<Self, CkksError> {
         let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            let operation = ArrayOperation::Maximum { error, bound };
+            let operands = [self.into(), other.clone()];
+            return graph.record(operation, &operands, || self.maximum(other, error, bound));
+        }
         self.excess("maximum", other.clone(), error, bound)?.add(other)
     }
 
@@ -233,7 +270,13 @@ impl EncryptedArray {
         error: f64,
         bound: Option<f64>,
     ) -> Result<Self, CkksError> {
-        self.sub(&self.excess("minimum", other.into(), error, bound)?)
+        let other = other.into();
+        if let Some(graph) = self.recorder_with(&other) {
+            let operation = ArrayOperation::Minimum { error, bound };
+            let operands = [self.into(), other.clone()];
+            return graph.record(operation, &operands, || self.minimum(other, error, bound));
+        }
+        self.sub(&self.excess("minimum", other, error, bound)?)
     }
 
     /// `max(self - other, 0)`.

@@ -28,6 +28,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
         FileKind::PreparedMatrix => "prepared-matrix",
         FileKind::PreparedSamples => "prepared-samples",
         FileKind::AuthenticationKey => "authentication-key",
+        FileKind::Program => "program",
     }
 }
 

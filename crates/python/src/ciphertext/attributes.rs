@@ -81,7 +81,7 @@ impl PyCiphertext {
     }
 
     fn with_bound(&self, py: Python<'_>, bound: Option<Real>) -> PyResult<Self> {
-        self.compute(py, |x| x.map(|_, x| x.with_bound(Real::given(bound))))
+        self.compute(py, |x| x.with_bound(Real::given(bound)))
     }
 
     fn stage(&self, name: String) -> PyStage {

@@ -33,7 +33,7 @@ impl PyCiphertext {
     }
 
     fn clear_padding(&self, py: Python<'_>) -> PyResult<Self> {
-        self.compute(py, |x| x.map_settled(Evaluator::clear_padding))
+        self.compute(py, |x| x.clear_padding())
     }
 
     fn sum_rows(&self, py: Python<'_>) -> PyResult<Self> {
@@ -43,7 +43,7 @@ impl PyCiphertext {
     fn repeat_column(&self, py: Python<'_>, columns: Whole) -> PyResult<Self> {
         let count = usize::try_from(columns.0).ok().filter(|&count| count > 0);
         let columns = count.ok_or_else(|| out_of_range(py, "`columns`", columns.0, "use 1 or more"))?;
-        self.compute(py, |x| x.map(|evaluator, x| evaluator.broadcast(x, columns)))
+        self.compute(py, |x| x.repeat_column(columns))
     }
 
     #[getter]

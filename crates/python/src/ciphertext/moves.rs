@@ -24,17 +24,13 @@ impl PyCiphertext {
 
     fn rotate(&self, py: Python<'_>, steps: Whole) -> PyResult<Self> {
         let steps = steps.steps(py)?;
-        self.compute(py, |x| x.map_settled(|evaluator, x| evaluator.rotate(x, steps)))
+        self.compute(py, |x| x.rotate(steps))
     }
 
     fn rotate_many(&self, py: Python<'_>, steps: Wholes) -> PyResult<Vec<Self>> {
         let steps: Vec<i64> = steps.0.into_iter().map(|step| step.steps(py)).collect::<PyResult<_>>()?;
         let x = &self.array;
-        let rotated = computing(py, |progress| {
-            let x = x.with_progress(progress);
-            let rotated = x.evaluator().rotate_many(&*x.settled()?, &steps)?;
-            rotated.into_iter().map(|data| x.beside(data)).collect::<Result<Vec<_>, _>>()
-        })?;
+        let rotated = computing(py, |progress| x.with_progress(progress).rotate_many(&steps))?;
         rotated.iter().map(|array| self.beside(py, array)).collect()
     }
 

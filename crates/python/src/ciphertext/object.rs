@@ -43,6 +43,26 @@ impl PyCiphertext {
         Self::made(EncryptedArray::new(data, recorder), params, None)
     }
 
+    /// A symbol whose operations are recorded.
+    pub fn recorded(array: EncryptedArray, params: Py<PyParams>) -> Self {
+        Self::made(array, params, None)
+    }
+
+    /// A ciphertext that carries `keys`.
+    ///
+    /// # Errors
+    /// Those of allocating a Python object.
+    pub fn with(
+        py: Python<'_>,
+        data: Ciphertext,
+        params: &Py<PyParams>,
+        keys: &Py<PyEvaluationKeys>,
+    ) -> PyResult<Self> {
+        let params = PyParams::of(py, data.params(), params)?;
+        let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
+        Ok(Self::made(EncryptedArray::new(data, &evaluator), params, Some(keys.clone_ref(py))))
+    }
+
     pub fn data(&self) -> &Ciphertext {
         self.array.data()
     }
@@ -151,7 +171,10 @@ impl PyCiphertext {
     ) -> PyResult<Self> {
         let keys = keys.map(attachable).transpose()?;
         let data = self.array.data();
-        if let (Some(keys), false) = (&keys, data.is_symbol()) {
+        if data.is_symbol() {
+            return self.beside(py, &self.array);
+        }
+        if let Some(keys) = &keys {
             let keys = &keys.get().keys;
             let (own, theirs) = (data.params().runtime().device(), keys.params().runtime().device());
             if own != theirs {
@@ -169,12 +192,10 @@ impl PyCiphertext {
         }
         let below = bootstrap_below.map(|level| self.params.get().level(py, Some(level))).transpose()?;
         let evaluator = match &keys {
-            _ if data.is_symbol() => self.array.evaluator().clone(),
             Some(keys) => keys.get().evaluator(below).map_err(|error| raise(py, error))?,
             None => Evaluator::new(data.params()),
         };
         let array = EncryptedArray::new(data.clone(), &evaluator);
-        let keys = keys.filter(|_| !data.is_symbol());
         Ok(Self::made(array, self.params.clone_ref(py), keys))
     }
 

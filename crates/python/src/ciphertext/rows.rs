@@ -144,5 +144,5 @@ pub fn chosen(
     y: &PyCiphertext,
     share: f64,
 ) -> PyResult<PyCiphertext> {
-    selected.compute(py, |own| own.map(|_, own| Ok(own.clone().as_chosen_from(x.data(), y.data(), share))))
+    selected.compute(py, |own| own.chosen_from(&x.array, &y.array, share))
 }

@@ -1,0 +1,293 @@
+//! A computation on arrays as data, and how a function of arrays becomes one: by running it on symbols that
+//! write down each operation.
+//!
+//! Values are numbered: the inputs first, then the results of the nodes, in an order in which operands come
+//! before what is computed from them. A graph knows shapes and numbers, and neither parameters nor levels nor
+//! keys.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::EncryptedArray;
+use super::operand::{Operand, PlainArray};
+use super::operation::{ArrayOperation, PlacesId};
+use crate::encoding::values::Values;
+use crate::error::CkksError;
+
+/// The operation's name in errors.
+const RECORDING: &str = "the recording of a program";
+
+/// What a node takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GraphOperand {
+    /// An encrypted array, by its number.
+    Value(usize),
+    /// A real number, by which a product takes a level.
+    Number(f64),
+    /// A number of an integer type, by which a product takes no level.
+    Integer(f64),
+    /// Plain numbers, by their place in [`ArrayGraph::constants`].
+    Constant(usize),
+}
+
+/// One operation of a graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GraphNode {
+    /// What is done.
+    pub operation: ArrayOperation,
+    /// With what.
+    pub operands: Vec<GraphOperand>,
+    /// The names of the stages that the operation belongs to, with slashes between; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stage: String,
+}
+
+/// A computation on encrypted arrays.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ArrayGraph {
+    /// The number of arrays that it is given; their values have the numbers from 0 on.
+    pub inputs: usize,
+    /// The operations; their results have the numbers behind those of the inputs.
+    pub nodes: Vec<GraphNode>,
+    /// Plain numbers that operations take.
+    pub constants: Vec<Arc<PlainArray>>,
+    /// Lists of places that operations take; nothing stands for a zero.
+    pub places: Vec<Arc<Vec<Option<usize>>>>,
+}
+
+impl ArrayGraph {
+    /// The graph without operations, numbers and lists that the values `results` do not depend on, and the
+    /// numbers of these values there.
+    #[must_use]
+    pub fn pruned(&self, results: &[usize]) -> (Self, Vec<usize>) {
+        let inputs = self.inputs;
+        let mut used = vec![false; inputs + self.nodes.len()];
+        used[..inputs].fill(true);
+        results.iter().for_each(|&result| used[result] = true);
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if used[inputs + index] {
+                for operand in &node.operands {
+                    if let GraphOperand::Value(value) = *operand {
+                        used[value] = true;
+                    }
+                }
+            }
+        }
+        let number_of: Vec<usize> = used
+            .iter()
+            .scan(0, |next, &used| Some(std::mem::replace(next, *next + usize::from(used))))
+            .collect();
+        let mut pruned = Self { inputs, ..Self::default() };
+        let (mut constants, mut lists) = (HashMap::new(), HashMap::new());
+        for (node, _) in self.nodes.iter().zip(&used[inputs..]).filter(|(_, used)| **used) {
+            let operand = |operand: &GraphOperand| match *operand {
+                GraphOperand::Value(value) => GraphOperand::Value(number_of[value]),
+                GraphOperand::Constant(constant) => {
+                    GraphOperand::Constant(*constants.entry(constant).or_insert_with(|| {
+                        pruned.constants.push(self.constants[constant].clone());
+                        pruned.constants.len() - 1
+                    }))
+                }
+                number => number,
+            };
+            let operands = node.operands.iter().map(operand).collect();
+            let mut operation = node.operation.clone();
+            for list in operation.lists_mut() {
+                *list = PlacesId(*lists.entry(list.0).or_insert_with(|| {
+                    pruned.places.push(self.places[list.0].clone());
+                    pruned.places.len() - 1
+                }));
+            }
+            pruned.nodes.push(GraphNode { operation, operands, stage: node.stage.clone() });
+        }
+        (pruned, results.iter().map(|&result| number_of[result]).collect())
+    }
+}
+
+/// What a recording has so far.
+#[derive(Debug, Default)]
+struct State {
+    graph: ArrayGraph,
+    /// Whether an operation is at work: those that it calls are its own affair.
+    inside: bool,
+    /// Constants and lists by a digest, so that each is stored once.
+    constants: HashMap<[u8; 32], usize>,
+    places: HashMap<[u8; 32], usize>,
+}
+
+/// Writes down what is computed from the arrays that it gave out.
+#[derive(Debug, Clone, Default)]
+pub struct GraphRecorder {
+    state: Arc<Mutex<State>>,
+}
+
+/// A value of a recording.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    recorder: GraphRecorder,
+    value: usize,
+}
+
+fn digest_of(values: &PlainArray) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[u8::from(values.values.is_complex())]);
+    values.shape.iter().for_each(|&axis| {
+        hasher.update(&(axis as u64).to_le_bytes());
+    });
+    hasher.update(b"/");
+    let mut word = |value: f64| {
+        hasher.update(&value.to_bits().to_le_bytes());
+    };
+    match &values.values {
+        Values::Real(values) => values.iter().for_each(|&value| word(value)),
+        Values::Complex(values) => values.iter().for_each(|value| {
+            word(value.re);
+            word(value.im);
+        }),
+    }
+    *hasher.finalize().as_bytes()
+}
+
+impl State {
+    fn constant(&mut self, array: PlainArray) -> usize {
+        let graph = &mut self.graph;
+        *self.constants.entry(digest_of(&array)).or_insert_with(|| {
+            graph.constants.push(Arc::new(array));
+            graph.constants.len() - 1
+        })
+    }
+
+    fn places(&mut self, list: Vec<Option<usize>>) -> PlacesId {
+        let mut hasher = blake3::Hasher::new();
+        list.iter().for_each(|place| {
+            hasher.update(&place.map_or(u64::MAX, |place| place as u64).to_le_bytes());
+        });
+        let graph = &mut self.graph;
+        PlacesId(*self.places.entry(*hasher.finalize().as_bytes()).or_insert_with(|| {
+            graph.places.push(Arc::new(list));
+            graph.places.len() - 1
+        }))
+    }
+}
+
+/// Marks the recording as inside of an operation while it lives.
+struct Inside<'a>(&'a GraphRecorder);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.lock().inside = false;
+    }
+}
+
+impl GraphRecorder {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The symbol `array` as the next input.
+    ///
+    /// # Errors
+    /// [`CkksError::Symbol`] for an array with data.
+    pub fn input(&self, array: &EncryptedArray) -> Result<EncryptedArray, CkksError> {
+        if !array.data().is_symbol() {
+            return Err(CkksError::Symbol { operation: RECORDING });
+        }
+        let mut state = self.lock();
+        let value = state.graph.inputs;
+        state.graph.inputs += 1;
+        Ok(EncryptedArray { recorded: Some(Recorded { recorder: self.clone(), value }), ..array.clone() })
+    }
+
+    /// What has been recorded so far.
+    #[must_use]
+    pub fn graph(&self) -> ArrayGraph {
+        self.lock().graph.clone()
+    }
+
+    /// The number of the value that `array` is.
+    ///
+    /// # Errors
+    /// [`CkksError::Unsuitable`] for an array of another recording, or computed by what is not recorded.
+    pub fn value_of(&self, array: &EncryptedArray) -> Result<usize, CkksError> {
+        let reason = match &array.recorded {
+            Some(recorded) if Arc::ptr_eq(&recorded.recorder.state, &self.state) => return Ok(recorded.value),
+            Some(_) => "an operand is a symbol of another program: give it to this one as an input",
+            None if array.data().is_symbol() => {
+                "an array was computed by an operation that is no part of programs, such as a change of the rank, or by a plan of its own"
+            }
+            None => "an operand is encrypted already: give it to the program as an input",
+        };
+        Err(CkksError::Unsuitable { operation: RECORDING, reason: reason.to_owned() })
+    }
+
+    /// The list `places` as an argument of an operation.
+    pub(crate) fn places(&self, places: impl IntoIterator<Item = Option<usize>>) -> PlacesId {
+        self.lock().places(places.into_iter().collect())
+    }
+
+    /// The result of `work`, which is `operation` on `operands`, as the next value.
+    ///
+    /// # Errors
+    /// Those of `work` and of [`GraphRecorder::value_of`].
+    pub(crate) fn record(
+        &self,
+        operation: ArrayOperation,
+        operands: &[Operand<'_>],
+        work: impl FnOnce() -> Result<EncryptedArray, CkksError>,
+    ) -> Result<EncryptedArray, CkksError> {
+        let operands = operands.iter().map(|operand| {
+            Ok(match operand {
+                Operand::Encrypted(array) => GraphOperand::Value(self.value_of(array)?),
+                Operand::Number(number) => GraphOperand::Number(*number),
+                Operand::Integer(number) => GraphOperand::Integer(*number),
+                Operand::Plain(array) => GraphOperand::Constant(self.lock().constant(array.clone())),
+            })
+        });
+        let operands = operands.collect::<Result<Vec<_>, CkksError>>()?;
+        self.lock().inside = true;
+        let result = {
+            let _inside = Inside(self);
+            work()?
+        };
+        let stage = result.evaluator.open_stage();
+        let mut state = self.lock();
+        state.graph.nodes.push(GraphNode { operation, operands, stage });
+        let value = state.graph.inputs + state.graph.nodes.len() - 1;
+        Ok(EncryptedArray { recorded: Some(Recorded { recorder: self.clone(), value }), ..result })
+    }
+}
+
+impl EncryptedArray {
+    /// Who writes down the operations on this array; none on data, in dry runs alone, and inside of an
+    /// operation that is written down itself.
+    pub(crate) fn recorder(&self) -> Option<&GraphRecorder> {
+        let recorder = &self.recorded.as_ref()?.recorder;
+        (!recorder.lock().inside).then_some(recorder)
+    }
+
+    /// The recorder of one of two operands.
+    pub(crate) fn recorder_with<'a>(&'a self, other: &Operand<'a>) -> Option<&'a GraphRecorder> {
+        self.recorder().or_else(|| match *other {
+            Operand::Encrypted(other) => other.recorder(),
+            _ => None,
+        })
+    }
+
+    /// Refuses an operation that programs do not have.
+    pub(super) fn check_unrecorded(&self) -> Result<(), CkksError> {
+        match self.recorder() {
+            None => Ok(()),
+            Some(_) => {
+                let reason = "it depends on parameters, which a program chooses when it is compiled: leave it out, or compute with `keys_for` and `with_keys`";
+                Err(CkksError::Unsuitable {
+                    operation: "an operation of ciphertexts in a program",
+                    reason: reason.to_owned(),
+                })
+            }
+        }
+    }
+}

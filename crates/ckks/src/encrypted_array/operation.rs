@@ -1,0 +1,99 @@
+//! The operations of encrypted arrays as data: what a program has in its nodes.
+//!
+//! A variant has the arguments of the method of the same name. The arrays and the plain numbers that an
+//! operation takes are the operands of its node, in the order in which the method takes them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::arrays::Encoding;
+use crate::circuits::polynomial::PolynomialBasis;
+
+/// Axes as NumPy counts them; all of them if absent.
+type Axes = Option<Vec<i64>>;
+
+/// An interval, lower end first.
+type Interval = (f64, f64);
+
+/// The number of a list of places in the graph that the operation belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PlacesId(pub usize);
+
+/// A method of [`EncryptedArray`](super::EncryptedArray), with its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[allow(missing_docs)] // The methods document their arguments.
+pub enum ArrayOperation {
+    Add,
+    Sub,
+    SubFrom,
+    Negate,
+    Mul,
+    Div,
+    Power { exponent: u64 },
+    Multiply { rescale: bool },
+    Rescale,
+    Cleared,
+    ClearPadding,
+    Conjugate,
+    RealPart,
+    ImaginaryPart,
+    Rotate { steps: i64 },
+    RepeatColumn { columns: usize },
+    WithBound { bound: Option<f64> },
+    ChosenFrom { share: f64 },
+    Converted { to: Encoding, levels: Option<usize> },
+    InSlots,
+    Bootstrap,
+    Polynomial { basis: PolynomialBasis, domain: Interval },
+    Sum { axes: Axes, keepdims: bool },
+    Mean { axes: Axes, keepdims: bool },
+    Variance { axes: Axes, ddof: i64, keepdims: bool },
+    Product { axes: Axes, keepdims: bool },
+    SumRows,
+    Dot,
+    TimesVector,
+    LeftMultiply { weight_scale: Option<f64> },
+    MapRows { row_first: bool },
+    Matmul,
+    TransposedMatmul,
+    Transposed,
+    Permuted { axes: Vec<usize> },
+    Contracted { shape: Vec<usize>, left: PlacesId, right: PlacesId },
+    Mapped { shape: Vec<usize>, sources: PlacesId },
+    Pick { rows: Option<Vec<usize>>, single: bool, columns: Option<(usize, usize)> },
+    PickColumn { rows: Option<Vec<usize>>, single: bool, column: usize },
+    PickEntry { place: usize },
+    PickEntries { places: (usize, usize) },
+    Reshaped { shape: Vec<usize> },
+    Gathered { shape: Vec<usize>, sources: PlacesId },
+    Concatenate,
+    JoinColumns,
+    PadColumns { before: usize, after: usize },
+    Smooth { function: String, error: f64, domain: Option<Interval> },
+    Std { axes: Axes, ddof: i64, keepdims: bool, error: f64, domain: Interval },
+    Norm { axes: Axes, keepdims: bool, error: f64, domain: Interval },
+    Softmax { error: f64, bound: Option<f64> },
+    Sign { margin: f64, error: f64, bound: Option<f64> },
+    Absolute { error: f64, bound: Option<f64> },
+    Relu { error: f64, bound: Option<f64> },
+    Maximum { error: f64, bound: Option<f64> },
+    Minimum { error: f64, bound: Option<f64> },
+}
+
+impl ArrayOperation {
+    /// The lists of places that the operation names.
+    pub(crate) fn lists(&self) -> Vec<PlacesId> {
+        let mut own = self.clone();
+        own.lists_mut().into_iter().map(|list| *list).collect()
+    }
+
+    /// The lists of places that the operation names, to be changed.
+    pub(crate) fn lists_mut(&mut self) -> Vec<&mut PlacesId> {
+        match self {
+            Self::Contracted { left, right, .. } => vec![left, right],
+            Self::Mapped { sources, .. } | Self::Gathered { sources, .. } => vec![sources],
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What a program needs, costs and gives: a dry run of its graph.
+
+use clathrate_lattice::Level;
+
+use super::replay::replay;
+use super::{Choices, RecordedFunction};
+use crate::arrays::Encoding;
+use crate::circuits::automatic::AutomaticPlans;
+use crate::encrypted_array::EncryptedArray;
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::recording::Recording;
+use crate::keys::KeyNeeds;
+use crate::parameters::Params;
+
+/// What a program gives for one of its results.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultForecast {
+    /// The shape.
+    pub shape: Vec<usize>,
+    /// Whether the numbers are complex.
+    pub is_complex: bool,
+    /// Slots or coefficients.
+    pub encoding: Encoding,
+    /// The level.
+    pub level: Level,
+    /// The largest magnitude of the numbers, if it is known.
+    pub bound: Option<f64>,
+    /// The root mean square of the errors, if it is known.
+    pub error_rms: Option<f64>,
+    /// A bound on the errors, if it is known.
+    pub error_bound: Option<f64>,
+}
+
+/// What a dry run of a program found.
+#[derive(Debug, Clone)]
+pub struct Forecast {
+    recording: Recording,
+    results: Vec<ResultForecast>,
+    key_bytes: usize,
+}
+
+impl Forecast {
+    /// The dry run of a function.
+    pub(super) fn of(
+        params: &Params,
+        function: &RecordedFunction,
+        choices: &Choices,
+        bootstraps: &AutomaticPlans,
+    ) -> Result<Self, CkksError> {
+        let mut evaluator = Evaluator::recording(params);
+        if choices.bootstrap_below.is_some() {
+            evaluator = evaluator.bootstrapping_by(bootstraps, choices.bootstrap_below)?;
+        }
+        let symbols = function
+            .inputs
+            .iter()
+            .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
+        let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
+        let found =
+            replay(&function.graph, &function.results, &choices.bootstrapped, &symbols, |_, _| Ok(()))?;
+        let results = found.iter().map(|result| {
+            let settled = result.settled()?;
+            Ok(ResultForecast {
+                shape: settled.shape().to_vec(),
+                is_complex: settled.is_complex(),
+                encoding: settled.encoding(),
+                level: settled.level(),
+                bound: settled.bound(),
+                error_rms: settled.error_rms(),
+                error_bound: settled.error_bound(),
+            })
+        });
+        let results = results.collect::<Result<Vec<_>, CkksError>>()?;
+        let recording = evaluator.recorded();
+        let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
+        Ok(Self { recording, results, key_bytes })
+    }
+
+    /// The evaluation keys, each for the highest level that it is used at.
+    #[must_use]
+    pub fn needs(&self) -> &KeyNeeds {
+        self.recording.needs()
+    }
+
+    /// Costs by stage and memory.
+    #[must_use]
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// The results.
+    #[must_use]
+    pub fn results(&self) -> &[ResultForecast] {
+        &self.results
+    }
+
+    /// The bytes of the evaluation keys in memory.
+    #[must_use]
+    pub fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    /// The bytes of arrays and keys together.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.key_bytes + self.recording.peak_array_bytes()
+    }
+
+    /// The time by prices that are the same on every machine, by which programs are chosen.
+    #[must_use]
+    pub fn price(&self) -> f64 {
+        self.recording.cost().price
+    }
+
+    /// The largest bound on an error; `None` where one is not known.
+    #[must_use]
+    pub fn error_bound(&self) -> Option<f64> {
+        self.results
+            .iter()
+            .map(|result| result.error_bound)
+            .try_fold(0.0, |most, own| Some(f64::max(most, own?)))
+    }
+
+    /// The largest bound on a number, of the results that have one.
+    pub(super) fn largest(&self) -> Option<f64> {
+        self.results.iter().filter_map(|result| result.bound).reduce(f64::max)
+    }
+
+    /// The lowest level of a result.
+    pub(super) fn lowest_level(&self) -> Level {
+        self.results.iter().map(|result| result.level).min().unwrap_or(Level(0))
+    }
+}

@@ -1,0 +1,275 @@
+//! Programs: functions of encrypted arrays as values that can be inspected, stored, sent and run anywhere.
+//!
+//! A function is run once on symbols ([`FunctionRecording`]), which write down its operations. From this
+//! graph [`Program::compile`] chooses parameters, levels and bootstraps, by dry runs of the graph. An owner
+//! makes keys for a program ([`Forecast::needs`]) and encrypts its inputs ([`Program::options`]); whoever has
+//! the program, the keys and the inputs runs it ([`Program::run`]).
+//!
+//! ```
+//! use clathrate_ckks::encrypted_array::EncryptedArray;
+//! use clathrate_ckks::prelude::*;
+//! use clathrate_ckks::program::{Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput};
+//!
+//! // x^2 + 1 of 100 numbers up to 3, to within 1e-6.
+//! let input = ProgramInput::new("x", &[100]).with_bound(3.0);
+//! let recording = FunctionRecording::new(&[input])?;
+//! let x = &recording.symbols()[0];
+//! let y = x.mul(x)?.add(1.0)?;
+//! let options = CompileOptions { error: Some(1e-6), ..CompileOptions::default() };
+//! let program = Program::compile(&[recording.finish(&[&y], Arrangement::Array(0))?], &options)?;
+//!
+//! let owner = SecretKey::generate(program.params())?;
+//! let keys = owner.evaluation_keys(program.forecast().needs())?;
+//! let x = owner.encrypt_with(&[2.0; 100], &[100], program.options(0)?)?;
+//!
+//! let results = program.run(&Evaluator::with_keys(keys), &[x])?;
+//! assert!((owner.decrypt(&results[0])?.into_real()?[7] - 5.0).abs() < 1e-6);
+//! # Ok::<(), CkksError>(())
+//! ```
+
+mod arrangement;
+mod forecast;
+mod input;
+mod recording;
+mod replay;
+mod search;
+mod stored;
+mod text;
+
+pub use arrangement::Arrangement;
+pub use forecast::{Forecast, ResultForecast};
+pub use input::ProgramInput;
+pub use recording::{FunctionRecording, RecordedFunction};
+pub use search::{Candidate, CompileOptions};
+pub use stored::ProgramMetadata;
+
+use std::sync::Arc;
+
+use clathrate_lattice::Level;
+
+use crate::arrays::Ciphertext;
+use crate::circuits::automatic::AutomaticPlans;
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphOperand};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::keys::EncryptOptions;
+use crate::parameters::Params;
+use replay::{malformed, replay};
+
+/// The choices that a program takes beside its graph.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    /// The level at which inputs are encrypted.
+    pub level: Level,
+    /// The level below which operations bootstrap their operands by themselves.
+    pub bootstrap_below: Option<Level>,
+    /// The values that are bootstrapped once they are computed, ascending.
+    pub bootstrapped: Vec<usize>,
+}
+
+/// A function of encrypted arrays with everything that was chosen for it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Program {
+    params: Params,
+    function: Arc<RecordedFunction>,
+    choices: Choices,
+    forecast: Arc<Forecast>,
+    bootstraps: AutomaticPlans,
+}
+
+impl Program {
+    /// A program of a function with these parameters and choices, whose dry run must succeed.
+    ///
+    /// # Errors
+    /// Those of the dry run.
+    pub fn new(params: &Params, function: RecordedFunction, choices: Choices) -> Result<Self, CkksError> {
+        check_function(&function)?;
+        if !choices.bootstrapped.is_sorted_by(|one, next| one < next) {
+            return Err(malformed("the values that are bootstrapped are not in ascending order"));
+        }
+        let bootstraps = AutomaticPlans::new(params);
+        let forecast = Forecast::of(params, &function, &choices, &bootstraps)?;
+        Ok(Self {
+            params: params.clone(),
+            function: Arc::new(function),
+            choices,
+            forecast: Arc::new(forecast),
+            bootstraps,
+        })
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The operations.
+    #[must_use]
+    pub fn graph(&self) -> &ArrayGraph {
+        &self.function.graph
+    }
+
+    /// The arrays that it computes on.
+    #[must_use]
+    pub fn inputs(&self) -> &[ProgramInput] {
+        &self.function.inputs
+    }
+
+    /// The numbers of the values that are its results.
+    #[must_use]
+    pub fn results(&self) -> &[usize] {
+        &self.function.results
+    }
+
+    /// How the function returns its results.
+    #[must_use]
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.function.arrangement
+    }
+
+    /// What was chosen for it.
+    #[must_use]
+    pub fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// What it needs, costs and gives.
+    #[must_use]
+    pub fn forecast(&self) -> &Forecast {
+        &self.forecast
+    }
+
+    /// How input `index` is encrypted.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] if there is no such input.
+    pub fn options(&self, index: usize) -> Result<EncryptOptions, CkksError> {
+        match self.inputs().get(index) {
+            Some(input) => Ok(input.options(self.choices.level)),
+            None => Err(CkksError::OutOfRange {
+                what: "the number of an input",
+                value: index.to_string(),
+                remedy: format!("the program has {} inputs, counted from 0", self.inputs().len()),
+            }),
+        }
+    }
+
+    /// The results for encrypted inputs, computed with the keys of `evaluator`.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for another number of inputs; [`CkksError::Unsuitable`] for an input that is
+    /// encrypted in another way than [`Program::options`] says; missing keys; those of the operations.
+    pub fn run(&self, evaluator: &Evaluator, inputs: &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError> {
+        let results = self.run_seen(evaluator, inputs, |_, _| Ok(()))?;
+        results.into_iter().map(|result| Ok(Ciphertext::clone(&*result.settled()?))).collect()
+    }
+
+    /// As [`Program::run`]; `seen` is called with the number of each value once it is computed.
+    ///
+    /// # Errors
+    /// As [`Program::run`], and those of `seen`.
+    pub fn run_seen(
+        &self,
+        evaluator: &Evaluator,
+        inputs: &[Ciphertext],
+        seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
+    ) -> Result<Vec<EncryptedArray>, CkksError> {
+        self.check_inputs(inputs)?;
+        let evaluator = match self.choices.bootstrap_below {
+            Some(below) => evaluator.clone().bootstrapping_by(&self.bootstraps, Some(below))?,
+            None => evaluator.without_bootstrapping(),
+        };
+        let lowered = inputs.iter().map(|input| match input.level() == self.choices.level {
+            true => Ok(EncryptedArray::new(input.clone(), &evaluator)),
+            false => Ok(EncryptedArray::new(evaluator.drop_to_level(input, self.choices.level)?, &evaluator)),
+        });
+        let arrays = lowered.collect::<Result<Vec<_>, CkksError>>()?;
+        let function = &*self.function;
+        replay(&function.graph, &function.results, &self.choices.bootstrapped, &arrays, seen)
+    }
+
+    /// Refuses inputs that are encrypted in another way than the program expects.
+    fn check_inputs(&self, inputs: &[Ciphertext]) -> Result<(), CkksError> {
+        let expected = self.inputs();
+        if inputs.len() != expected.len() {
+            let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
+            return Err(CkksError::Shape {
+                operation: "a program",
+                left: vec![expected.len()],
+                right: vec![inputs.len()],
+                remedy: format!("give its inputs in this order: {}", names.join(", ")),
+            });
+        }
+        for (input, own) in expected.iter().zip(inputs) {
+            self.params.check_related(own.params(), "an input of the program")?;
+            let remedy = "encrypt it for the program";
+            if own.shape() != input.shape {
+                return Err(CkksError::Shape {
+                    operation: "a program",
+                    left: input.shape.clone(),
+                    right: own.shape().to_vec(),
+                    remedy: format!("the input \"{}\" has another shape: {remedy}", input.name),
+                });
+            }
+            let layout = input.layout(self.params.degree())?;
+            let differs = if own.layout().with_padding(layout.padding()) != layout {
+                Some(format!("its numbers lie as {}, and the program expects {layout}", own.layout()))
+            } else if own.level() < self.choices.level {
+                Some(format!(
+                    "it is at level {}, and the program takes level {}",
+                    own.level(),
+                    self.choices.level
+                ))
+            } else if own.is_complex() != input.is_complex {
+                Some(
+                    "its numbers are complex where the program expects real ones, or the other way"
+                        .to_owned(),
+                )
+            } else {
+                match (own.bound(), input.bound) {
+                    (Some(own), Some(bound)) if own > bound => Some(format!(
+                        "its numbers may be up to {own:e}, and the program expects at most {bound:e}"
+                    )),
+                    _ => None,
+                }
+            };
+            if let Some(reason) = differs {
+                return Err(CkksError::Unsuitable {
+                    operation: "a program",
+                    reason: format!("the input \"{}\": {reason}: {remedy}", input.name),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a function whose operands, constants and results are not there.
+fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
+    let graph = &function.graph;
+    let known = |value: usize, before: usize| {
+        if value < before { Ok(()) } else { Err(malformed("an operand is no value that comes before")) }
+    };
+    if graph.inputs != function.inputs.len() {
+        return Err(malformed("the number of inputs is not that of their descriptions"));
+    }
+    for (index, node) in graph.nodes.iter().enumerate() {
+        for operand in &node.operands {
+            match *operand {
+                GraphOperand::Value(value) => known(value, graph.inputs + index)?,
+                GraphOperand::Constant(constant) if constant >= graph.constants.len() => {
+                    return Err(malformed("there is no such constant"));
+                }
+                _ => {}
+            }
+        }
+    }
+    for list in graph.nodes.iter().flat_map(|node| node.operation.lists()) {
+        if list.0 >= graph.places.len() {
+            return Err(malformed("there is no such list of places"));
+        }
+    }
+    function.arrangement.check(function.results.len())?;
+    function.results.iter().try_for_each(|&result| known(result, graph.inputs + graph.nodes.len()))
+}

@@ -1,0 +1,158 @@
+//! Symbols for recordings: they never run out of levels, and have room for every number.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::arrangement::Arrangement;
+use super::input::ProgramInput;
+use crate::arrays::Ciphertext;
+use crate::encoding::Matrix;
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder};
+use crate::error::CkksError;
+use crate::evaluation::Evaluator;
+use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
+use crate::parameters::{Params, ParamsSpec, Runtime};
+
+/// Bits of the steps of the modulus and of the scale while a function is recorded.
+const BITS: f64 = 40.0;
+
+/// Levels of these parameters. An array below [`LEAST_LEVEL`] is at the highest level again, so that large
+/// numbers have room, too.
+const LEVELS: usize = 48;
+const LEAST_LEVEL: usize = 20;
+
+/// The degree, in the middle of those that programs use.
+const DEGREE: usize = 1 << 14;
+
+/// The parameters under which functions are recorded; nothing is ever encrypted with them.
+pub(super) fn recording_params() -> Result<Params, CkksError> {
+    static MADE: Mutex<Option<Params>> = Mutex::new(None);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(params) = &*made {
+        return Ok(params.clone());
+    }
+    let mut steps = vec![vec![BITS; 2]];
+    steps.resize(LEVELS + 1, vec![BITS]);
+    let spec = spec_of("recording", DEGREE, (steps, vec![BITS + 4.0; 8]), BITS, true);
+    let params = Params::new(spec, &Runtime::default())?;
+    Ok(made.insert(params).clone())
+}
+
+/// Brings symbols to the highest level again, for nothing.
+#[derive(Debug)]
+struct FreeLevels;
+
+impl AutomaticBootstraps for FreeLevels {
+    fn bootstrapped(
+        &self,
+        _: &Evaluator,
+        x: &Ciphertext,
+        headroom: LevelsNeeded,
+    ) -> Result<Option<Ciphertext>, CkksError> {
+        let needed = match headroom {
+            LevelsNeeded::Depth(levels) => levels,
+            LevelsNeeded::Level(level) => level.0,
+        };
+        let top = x.params().max_level();
+        if x.level().0 >= LEAST_LEVEL.max(needed) || x.level() == top {
+            return Ok(None);
+        }
+        Ok(Some(x.as_symbol_at(top)?))
+    }
+
+    fn product(&self, _: &Evaluator, _: &Ciphertext, _: Matrix<'_>) -> Result<Option<Ciphertext>, CkksError> {
+        Ok(None)
+    }
+
+    fn explained(&self, _: &Evaluator, _: &Ciphertext, _: Matrix<'_>) -> Result<Option<String>, CkksError> {
+        Ok(None)
+    }
+}
+
+/// A recording of a function, and the symbols that the function is called with.
+#[derive(Debug)]
+pub struct FunctionRecording {
+    recorder: GraphRecorder,
+    inputs: Vec<ProgramInput>,
+    symbols: Vec<EncryptedArray>,
+}
+
+/// A function of encrypted arrays as a graph.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedFunction {
+    pub(super) graph: ArrayGraph,
+    pub(super) inputs: Vec<ProgramInput>,
+    pub(super) results: Vec<usize>,
+    pub(super) arrangement: Arrangement,
+}
+
+/// A specification with `steps` and special primes, and nothing out of the ordinary.
+pub(super) fn spec_of(
+    name: &str,
+    degree: usize,
+    (steps, special): (Vec<Vec<f64>>, Vec<f64>),
+    log2_scale: f64,
+    insecure: bool,
+) -> ParamsSpec {
+    ParamsSpec {
+        name: name.to_owned(),
+        degree,
+        rank: 1,
+        steps,
+        special,
+        temporary: Vec::new(),
+        temporary_rank: None,
+        relative: None,
+        log2_scale,
+        segments: Vec::new(),
+        secret_weight: None,
+        ephemeral_weight: None,
+        ephemeral_special: None,
+        bootstrap_key_bytes: None,
+        bootstrap_log2_failure: None,
+        digit_bits: None,
+        insecure,
+        below_128: false,
+    }
+}
+
+impl FunctionRecording {
+    /// A recording with these inputs.
+    ///
+    /// # Errors
+    /// Those of the layouts, and [`CkksError::OutOfRange`] for a bound that is no positive number.
+    pub fn new(inputs: &[ProgramInput]) -> Result<Self, CkksError> {
+        let params = recording_params()?;
+        let evaluator = Evaluator::recording(&params).bootstrapping_with(FreeLevels);
+        let recorder = GraphRecorder::default();
+        let symbol = |input: &ProgramInput| {
+            let symbol = input.symbol(&evaluator, params.max_level())?;
+            recorder.input(&EncryptedArray::new(symbol, &evaluator))
+        };
+        let symbols = inputs.iter().map(symbol).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { recorder, inputs: inputs.to_vec(), symbols })
+    }
+
+    /// The symbols that the function is to be called with.
+    #[must_use]
+    pub fn symbols(&self) -> &[EncryptedArray] {
+        &self.symbols
+    }
+
+    /// What was computed from the symbols, with the arrays among the results of the function, which returns
+    /// them in `arrangement`. Operations whose results are not used are left out.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for an arrangement of others; [`CkksError::Unsuitable`] for a result that was not computed from the symbols, by operations that
+    /// programs have.
+    pub fn finish(
+        &self,
+        results: &[&EncryptedArray],
+        arrangement: Arrangement,
+    ) -> Result<RecordedFunction, CkksError> {
+        arrangement.check(results.len())?;
+        let results =
+            results.iter().map(|result| self.recorder.value_of(result)).collect::<Result<Vec<_>, _>>()?;
+        let (graph, results) = self.recorder.graph().pruned(&results);
+        Ok(RecordedFunction { graph, inputs: self.inputs.clone(), results, arrangement })
+    }
+}

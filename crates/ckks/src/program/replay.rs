@@ -1,0 +1,252 @@
+//! A graph computed: each node is the method of its operation, on symbols or on data.
+
+use std::sync::Arc;
+
+use crate::circuits::polynomial::Polynomial;
+use crate::encoding::values::Values;
+use crate::encrypted_array::{
+    ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Operand, PlacesId, PlainArray, Terms,
+};
+use crate::error::CkksError;
+use crate::functions::SmoothFunction;
+
+/// The operation's name in errors.
+const NODE: &str = "a node of a program";
+
+pub(super) fn malformed(reason: &str) -> CkksError {
+    CkksError::Unsuitable { operation: NODE, reason: reason.to_owned() }
+}
+
+/// What the operation of one node takes.
+struct Call<'c> {
+    graph: &'c ArrayGraph,
+    node: &'c GraphNode,
+    values: &'c [Option<EncryptedArray>],
+}
+
+impl<'c> Call<'c> {
+    /// Operand `index`, if there is one.
+    fn get(&self, index: usize) -> Result<Option<Operand<'c>>, CkksError> {
+        let Some(operand) = self.node.operands.get(index) else { return Ok(None) };
+        Ok(Some(match *operand {
+            GraphOperand::Value(value) => {
+                let value = self.values.get(value).and_then(Option::as_ref);
+                Operand::Encrypted(value.ok_or_else(|| malformed("an operand is not computed yet"))?)
+            }
+            GraphOperand::Number(number) => Operand::Number(number),
+            GraphOperand::Integer(number) => Operand::Integer(number),
+            GraphOperand::Constant(constant) => Operand::Plain(self.constant_at(constant)?.clone()),
+        }))
+    }
+
+    fn constant_at(&self, index: usize) -> Result<&'c PlainArray, CkksError> {
+        let constant = self.graph.constants.get(index).map(Arc::as_ref);
+        constant.ok_or_else(|| malformed("there is no such constant"))
+    }
+
+    fn other(&self, index: usize) -> Result<Operand<'c>, CkksError> {
+        self.get(index)?.ok_or_else(|| malformed("an operand is missing"))
+    }
+
+    fn array(&self, index: usize) -> Result<&'c EncryptedArray, CkksError> {
+        match self.get(index)? {
+            Some(Operand::Encrypted(array)) => Ok(array),
+            _ => Err(malformed("an operand is no encrypted array")),
+        }
+    }
+
+    fn constant(&self, index: usize) -> Result<&'c PlainArray, CkksError> {
+        match self.node.operands.get(index) {
+            Some(GraphOperand::Constant(constant)) => self.constant_at(*constant),
+            _ => Err(malformed("an operand is no plain array")),
+        }
+    }
+
+    fn reals(&self, index: usize) -> Result<&'c [f64], CkksError> {
+        match &self.constant(index)?.values {
+            Values::Real(values) => Ok(values),
+            Values::Complex(_) => Err(malformed("plain numbers are complex")),
+        }
+    }
+
+    fn list(&self, list: PlacesId) -> Result<&'c [Option<usize>], CkksError> {
+        let list = self.graph.places.get(list.0).map(|list| &list[..]);
+        list.ok_or_else(|| malformed("there is no such list of places"))
+    }
+
+    /// A list whose entries are all places.
+    fn whole_list(&self, list: PlacesId) -> Result<Vec<usize>, CkksError> {
+        let places = self.list(list)?.iter().copied().collect::<Option<Vec<usize>>>();
+        places.ok_or_else(|| malformed("a list of places has gaps"))
+    }
+
+    fn arrays(&self) -> Result<Vec<&'c EncryptedArray>, CkksError> {
+        (0..self.node.operands.len()).map(|index| self.array(index)).collect()
+    }
+
+    /// Refuses another number of operands than the operation takes.
+    fn check_operands(&self) -> Result<(), CkksError> {
+        use ArrayOperation as Op;
+        let expected = match self.node.operation {
+            Op::Concatenate | Op::JoinColumns => 1..=usize::MAX,
+            Op::ChosenFrom { .. } => 3..=3,
+            Op::Add | Op::Sub | Op::SubFrom | Op::Mul | Op::Div | Op::Multiply { .. } | Op::Dot => 2..=2,
+            Op::TimesVector | Op::LeftMultiply { .. } | Op::MapRows { .. } | Op::Matmul => 2..=2,
+            Op::TransposedMatmul | Op::Contracted { .. } | Op::Mapped { .. } | Op::Polynomial { .. } => 2..=2,
+            Op::Maximum { .. } | Op::Minimum { .. } => 2..=2,
+            _ => 1..=1,
+        };
+        if expected.contains(&self.node.operands.len()) {
+            Ok(())
+        } else {
+            Err(malformed("it has another number of operands than its operation"))
+        }
+    }
+
+    fn run(&self) -> Result<EncryptedArray, CkksError> {
+        use ArrayOperation as Op;
+        self.check_operands()?;
+        let x = self.array(0)?;
+        match &self.node.operation {
+            Op::Add => x.add(self.other(1)?),
+            Op::Sub => x.sub(self.other(1)?),
+            Op::SubFrom => x.sub_from(self.other(1)?),
+            Op::Negate => x.negate(),
+            Op::Mul => x.mul(self.other(1)?),
+            Op::Div => x.div(self.other(1)?),
+            Op::Power { exponent } => x.power(*exponent),
+            Op::Multiply { rescale } => x.multiply(self.array(1)?, *rescale),
+            Op::Rescale => x.rescale(),
+            Op::Cleared => x.cleared(),
+            Op::ClearPadding => x.clear_padding(),
+            Op::Conjugate => x.conjugate(),
+            Op::RealPart => x.real_part(),
+            Op::ImaginaryPart => x.imaginary_part(),
+            Op::Rotate { steps } => x.rotate(*steps),
+            Op::RepeatColumn { columns } => x.repeat_column(*columns),
+            Op::WithBound { bound } => x.with_bound(*bound),
+            Op::ChosenFrom { share } => x.chosen_from(self.array(1)?, self.array(2)?, *share),
+            Op::Converted { to, levels } => x.converted(*to, *levels),
+            Op::InSlots => x.in_slots(),
+            Op::Bootstrap => x.bootstrap(None),
+            Op::Polynomial { basis, domain } => {
+                let coefficients = self.constant(1)?.values.clone().into_complex();
+                x.polynomial(&Polynomial::new_complex(coefficients, *basis, *domain)?)
+            }
+            Op::Sum { axes, keepdims } => x.sum(axes.as_deref(), *keepdims),
+            Op::Mean { axes, keepdims } => x.mean(axes.as_deref(), *keepdims),
+            Op::Variance { axes, ddof, keepdims } => x.variance(axes.as_deref(), *ddof, *keepdims),
+            Op::Product { axes, keepdims } => x.product(axes.as_deref(), *keepdims),
+            Op::SumRows => x.sum_rows(),
+            Op::Dot => x.dot(self.other(1)?),
+            Op::TimesVector => x.times_vector(self.other(1)?),
+            Op::LeftMultiply { weight_scale } => {
+                let weights = self.constant(1)?;
+                if weights.shape.len() != 2 {
+                    return Err(malformed("the weights are no matrix"));
+                }
+                x.left_multiply(weights, *weight_scale)
+            }
+            Op::MapRows { row_first } => x.map_rows(self.constant(1)?, *row_first),
+            Op::Matmul => x.matmul(self.array(1)?),
+            Op::TransposedMatmul => x.transposed_matmul(self.array(1)?),
+            Op::Transposed => x.transposed(),
+            Op::Permuted { axes } => x.permuted(axes),
+            Op::Contracted { shape, left, right } => {
+                let (left, right) = (self.whole_list(*left)?, self.whole_list(*right)?);
+                x.contracted(self.array(1)?, shape, Terms { left: &left, right: &right })
+            }
+            Op::Mapped { shape, sources } => x.mapped(shape, &self.whole_list(*sources)?, self.reals(1)?),
+            Op::Pick { rows, single, columns } => {
+                x.pick(rows.as_deref(), *single, columns.map(|(start, end)| start..end))
+            }
+            Op::PickColumn { rows, single, column } => x.pick_column(rows.as_deref(), *single, *column),
+            Op::PickEntry { place } => x.pick_entry(*place),
+            Op::PickEntries { places: (start, end) } => x.pick_entries(*start..*end),
+            Op::Reshaped { shape } => x.reshaped(shape),
+            Op::Gathered { shape, sources } => x.gathered(shape, self.list(*sources)?),
+            Op::Concatenate => EncryptedArray::concatenate(&self.arrays()?),
+            Op::JoinColumns => EncryptedArray::join_columns(&self.arrays()?),
+            Op::PadColumns { before, after } => x.pad_columns(*before, *after),
+            Op::Smooth { function, error, domain } => {
+                x.smooth(SmoothFunction::named(function)?, *error, *domain)
+            }
+            Op::Std { axes, ddof, keepdims, error, domain } => {
+                x.std(axes.as_deref(), *ddof, *keepdims, *error, *domain)
+            }
+            Op::Norm { axes, keepdims, error, domain } => x.norm(axes.as_deref(), *keepdims, *error, *domain),
+            Op::Softmax { error, bound } => x.softmax(*error, *bound),
+            Op::Sign { margin, error, bound } => x.sign(*margin, *error, *bound),
+            Op::Absolute { error, bound } => x.absolute(*error, *bound),
+            Op::Relu { error, bound } => x.relu(*error, *bound),
+            Op::Maximum { error, bound } => x.maximum(self.other(1)?, *error, *bound),
+            Op::Minimum { error, bound } => x.minimum(self.other(1)?, *error, *bound),
+        }
+    }
+}
+
+/// The node after which each value is not used any more; the number of nodes for results.
+fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
+    let mut last = vec![0; graph.inputs + graph.nodes.len()];
+    for (index, node) in graph.nodes.iter().enumerate() {
+        for operand in &node.operands {
+            if let GraphOperand::Value(value) = *operand
+                && let Some(last) = last.get_mut(value)
+            {
+                *last = index;
+            }
+        }
+    }
+    for &result in results {
+        if let Some(last) = last.get_mut(result) {
+            *last = graph.nodes.len();
+        }
+    }
+    last
+}
+
+/// The values `results` of a graph, computed from `inputs`; `refresh` are the values that are bootstrapped
+/// once they are computed, ascending. `seen` is called with each value.
+///
+/// # Errors
+/// Those of the operations, with the node that they belong to; [`CkksError::Unsuitable`] for a malformed
+/// node.
+pub(super) fn replay(
+    graph: &ArrayGraph,
+    results: &[usize],
+    refresh: &[usize],
+    inputs: &[EncryptedArray],
+    mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
+) -> Result<Vec<EncryptedArray>, CkksError> {
+    let last = last_uses(graph, results);
+    let refreshed = |value: usize, array: EncryptedArray| {
+        if refresh.binary_search(&value).is_ok() { array.bootstrap(None) } else { Ok(array) }
+    };
+    let mut values: Vec<Option<EncryptedArray>> = Vec::with_capacity(last.len());
+    for (value, input) in inputs.iter().enumerate() {
+        let input = refreshed(value, input.clone())?;
+        seen(value, &input)?;
+        values.push(Some(input));
+    }
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let value = values.len();
+        let call = Call { graph, node, values: &values };
+        let holder = call.array(0)?.evaluator().clone();
+        let compute = || refreshed(value, call.run()?);
+        let result = if node.stage.is_empty() { compute() } else { holder.stage(&node.stage, compute) }?;
+        seen(value, &result)?;
+        for operand in &node.operands {
+            if let GraphOperand::Value(value) = *operand
+                && last[value] == index
+            {
+                values[value] = None;
+            }
+        }
+        values.push((last[value] > index).then_some(result));
+    }
+    let value = |&result: &usize| {
+        let value = values.get(result).cloned().flatten();
+        value.ok_or_else(|| malformed("a result is no value of the program"))
+    };
+    results.iter().map(value).collect()
+}

@@ -1,0 +1,538 @@
+//! Parameters and choices for a function: chains built for it at each degree, and presets that bootstrap,
+//! each tried by dry runs; the one with the least predicted time wins.
+//!
+//! Prices are built into the library, so that one function gives one program on every machine.
+
+use clathrate_lattice::security::estimated_bits;
+use clathrate_lattice::{Level, SecretDistribution};
+
+use super::recording::{recording_params, spec_of};
+use super::{Choices, Forecast, Program, RecordedFunction};
+use crate::circuits::automatic::AutomaticPlans;
+use crate::error::{CkksError, ErrorKind};
+use crate::parameters::{Params, Runtime, presets};
+
+/// What a program must satisfy.
+#[derive(Debug, Clone)]
+pub struct CompileOptions {
+    /// The largest error of a result; absent for the one that a scale of 40 bits gives, or less where that
+    /// does not fit.
+    pub error: Option<f64>,
+    /// The least bits of security.
+    pub security: f64,
+    /// The most bytes of evaluation keys in memory.
+    pub key_bytes: Option<usize>,
+    /// The most bytes of arrays and evaluation keys in memory.
+    pub memory: Option<usize>,
+    /// The parameters; absent for those with the least predicted time.
+    pub params: Option<Params>,
+    /// Engine, threads and choices of the parameters that are made.
+    pub runtime: Runtime,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        Self {
+            error: None,
+            security: SECURITY,
+            key_bytes: None,
+            memory: None,
+            params: None,
+            runtime: Runtime::default(),
+        }
+    }
+}
+
+/// One set of parameters that was tried.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The name of the parameters, or the sizes of a chain.
+    pub name: String,
+    /// Predicted time by the library's prices in seconds and bytes of keys, or why the parameters do not
+    /// serve.
+    pub outcome: Result<(f64, usize), String>,
+}
+
+/// Bits of security below which a set would have to be marked.
+const SECURITY: f64 = 128.0;
+
+/// The last row of the security table.
+const MOST_SECURITY: f64 = 256.0;
+
+/// The degrees of chains, as powers of two.
+const LOG_DEGREES: std::ops::RangeInclusive<u32> = 12..=16;
+
+/// The bits of a scale where the error has no limit, and of the dry run that finds one for a limit.
+const SCALE: usize = 40;
+
+/// Below, too few primes are one more than a multiple of twice the largest degree; above, a special prime has
+/// no room to be longer.
+const SCALES: std::ops::RangeInclusive<usize> = 28..=56;
+
+/// A special prime is longer than a step by this, so that a digit is never longer than the special modulus.
+const LONGER: usize = 4;
+
+/// The bits that step 0 has above the scale: room for numbers, and at most so much for larger ones.
+const ROOM: usize = 20;
+const MOST_ROOM: usize = 80;
+
+/// Up to this length primes have the fastest kernels.
+const FAST_PRIME: f64 = 50.0;
+
+/// The numbers of special primes that are tried.
+const SPECIALS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+
+/// Dry runs that correct a scale, and levels that are added because a dry run needs more.
+const CORRECTIONS: usize = 3;
+const MORE_LEVELS: usize = 8;
+
+/// Presets that are no candidates: those that protect nothing, and those of papers.
+const NO_CANDIDATES: [&str; 2] = ["insecure", "paper"];
+
+/// A chain of levels of one length.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    degree: usize,
+    levels: usize,
+    scale: usize,
+    room: usize,
+    special: usize,
+}
+
+impl std::fmt::Display for Sizes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { degree, levels, scale, special, .. } = self;
+        let primes = if *special == 1 { "prime" } else { "primes" };
+        write!(
+            f,
+            "degree {degree}, {levels} levels of {scale} bits, {special} special {primes} of {} bits",
+            scale + LONGER
+        )
+    }
+}
+
+/// The bits of the longest modulus, special primes included, of `security` bits at a degree.
+fn most_bits(degree: usize, security: f64) -> usize {
+    let secure =
+        |bits: usize| estimated_bits(degree, bits as f64, SecretDistribution::UniformTernary) >= security;
+    let (mut low, mut high) = (0, 4096);
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        // Very short moduli are secure without being in the table.
+        if middle <= 30 || secure(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+impl Sizes {
+    fn bits(&self) -> usize {
+        self.scale + self.room + self.levels * self.scale + self.special * (self.scale + LONGER)
+    }
+
+    fn params(&self, runtime: &Runtime) -> Result<Params, CkksError> {
+        let base = (self.scale + self.room) as f64;
+        // No prime is longer than a special prime, so that one special prime may do.
+        let count = (base / FAST_PRIME.min((self.scale + LONGER) as f64)).ceil();
+        let mut steps = vec![vec![base / count; count as usize]];
+        steps.resize(self.levels + 1, vec![self.scale as f64]);
+        let special = vec![(self.scale + LONGER) as f64; self.special];
+        let spec = spec_of("compiled", self.degree, (steps, special), self.scale as f64, false);
+        Params::new(spec, runtime)
+    }
+}
+
+/// Why parameters do not serve, and how far they miss: the kind of reason, the nearest first, and the factor.
+#[derive(Debug)]
+struct Miss {
+    reason: String,
+    kind: u8,
+    factor: f64,
+    /// What stopped the dry run, if it did.
+    error: Option<CkksError>,
+}
+
+impl Miss {
+    fn new(reason: String, kind: u8, factor: f64) -> Self {
+        Self { reason, kind, factor, error: None }
+    }
+
+    fn is_nearer(&self, other: &Self) -> bool {
+        (self.kind, self.factor) < (other.kind, other.factor)
+    }
+}
+
+struct Search<'s> {
+    function: &'s RecordedFunction,
+    options: &'s CompileOptions,
+    tried: &'s mut Vec<Candidate>,
+}
+
+impl Search<'_> {
+    /// Why a forecast does not satisfy the options.
+    fn refusal(&self, forecast: &Forecast) -> Option<Miss> {
+        if let Some(error) = self.options.error {
+            match forecast.error_bound() {
+                None => {
+                    let reason = "the error of a result is not known: declare a bound on every input, and compute no polynomials of complex numbers";
+                    return Some(Miss::new(reason.to_owned(), 3, 1.0));
+                }
+                Some(found) if found > error => {
+                    let reason = format!("the error may be {found:.1e}, more than {error:e}");
+                    return Some(Miss::new(reason, 0, found / error));
+                }
+                Some(_) => {}
+            }
+        }
+        let over = |what: &str, most: Option<usize>, found: usize| {
+            let most = most.filter(|&most| found > most)?;
+            let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
+            let reason = format!("the {what} take {:.1} MiB, more than {:.1} MiB", mib(found), mib(most));
+            Some(Miss::new(reason, 1, found as f64 / most as f64))
+        };
+        over("evaluation keys", self.options.key_bytes, forecast.key_bytes())
+            .or_else(|| over("arrays and keys", self.options.memory, forecast.memory_bytes()))
+    }
+
+    /// The program with these choices, if it satisfies the options.
+    fn program(&self, params: &Params, choices: Choices) -> Result<Program, Miss> {
+        let program = Program::new(params, self.function.clone(), choices).map_err(|error| {
+            let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
+            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
+        })?;
+        match self.refusal(program.forecast()) {
+            Some(miss) => Err(miss),
+            None => Ok(program),
+        }
+    }
+
+    fn note(&mut self, name: &str, outcome: &Result<Program, Miss>) {
+        let outcome = match outcome {
+            Ok(program) => {
+                let forecast = program.forecast();
+                Ok((forecast.price() * 1e-9, forecast.key_bytes()))
+            }
+            Err(miss) => Err(miss.reason.clone()),
+        };
+        self.tried.push(Candidate { name: name.to_owned(), outcome });
+    }
+}
+
+/// What a dry run at a scale of [`SCALE`] bits and with more than enough levels found.
+struct Depth {
+    levels: usize,
+    error: Option<f64>,
+    room: usize,
+}
+
+impl Search<'_> {
+    /// The levels, the error and the magnitudes of the function, where levels do not run out.
+    fn depth(&self) -> Result<Depth, Miss> {
+        let params = recording_params().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
+        let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+        let forecast = Forecast::of(&params, self.function, &choices, &AutomaticPlans::new(&params));
+        let forecast = forecast.map_err(|error| {
+            let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
+            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
+        })?;
+        let magnitude = forecast.largest().filter(|largest| largest.is_finite()).unwrap_or(1.0);
+        let room = (magnitude.max(1.0).log2().ceil() as usize + 4).clamp(ROOM, MOST_ROOM);
+        Ok(Depth {
+            levels: params.max_level().0 - forecast.lowest_level().0,
+            error: forecast.error_bound(),
+            room,
+        })
+    }
+
+    /// The fastest chain of all degrees.
+    fn chain(&mut self) -> Result<Program, Miss> {
+        let depth = self.depth()?;
+        let mut best: Option<Program> = None;
+        let mut nearest: Option<Miss> = None;
+        for log_degree in LOG_DEGREES {
+            match self.chain_of(1 << log_degree, &depth) {
+                Ok(found) => {
+                    let price = |found: &Program| found.forecast().price();
+                    if best.as_ref().is_some_and(|best| price(best) <= price(&found)) {
+                        break;
+                    }
+                    best = Some(found);
+                }
+                Err(miss) => {
+                    self.tried.push(Candidate {
+                        name: format!("chain of degree {}", 1 << log_degree),
+                        outcome: Err(miss.reason.clone()),
+                    });
+                    if nearest.as_ref().is_none_or(|nearest| !nearest.is_nearer(&miss)) {
+                        nearest = Some(miss);
+                    }
+                }
+            }
+        }
+        best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no degree was tried".to_owned(), 3, 1.0)))
+    }
+
+    fn chain_of(&mut self, degree: usize, depth: &Depth) -> Result<Program, Miss> {
+        let most = most_bits(degree, self.options.security.max(SECURITY));
+        let sizes = Sizes { degree, levels: depth.levels, scale: SCALE, room: depth.room, special: 1 };
+        let scales = match (self.options.error, depth.error) {
+            (None, _) => vec![SCALE, 36, 32, *SCALES.start()],
+            (Some(error), Some(found)) if found.is_finite() => vec![scale_for(error, SCALE, found, degree)?],
+            (Some(_), _) => {
+                let reason = "the error of a result is not known: declare a bound on every input";
+                return Err(Miss::new(reason.to_owned(), 3, 1.0));
+            }
+        };
+        let mut miss = None;
+        for scale in scales {
+            match self.with_scale(Sizes { scale, ..sizes }, most) {
+                Ok(found) => return Ok(found),
+                Err(other) => miss = Some(other),
+            }
+        }
+        Err(miss.unwrap_or_else(|| Miss::new("no scale was tried".to_owned(), 3, 1.0)))
+    }
+
+    /// The number of special primes with the least predicted time.
+    fn with_scale(&mut self, sizes: Sizes, most: usize) -> Result<Program, Miss> {
+        let (mut found, mut sizes) = self.sized(sizes, most)?;
+        for special in &SPECIALS[1..] {
+            let Ok((other, wider)) = self.sized(Sizes { special: *special, ..sizes }, most) else { break };
+            if other.forecast().price() >= found.forecast().price() {
+                break;
+            }
+            (found, sizes) = (other, wider);
+        }
+        Ok(found)
+    }
+
+    /// The program of a chain, with more levels and a longer scale than `sizes` has where these are too few,
+    /// and fewer levels where some are left.
+    fn sized(&mut self, sizes: Sizes, most: usize) -> Result<(Program, Sizes), Miss> {
+        let (first, mut sizes) = (sizes, sizes);
+        let (mut corrections, mut is_shortened) = (0, false);
+        loop {
+            if sizes.bits() > most {
+                let reason = format!(
+                    "{sizes} are {} bits of modulus, and {:.0} bits of security allow {most}",
+                    sizes.bits(),
+                    self.options.security.max(SECURITY)
+                );
+                return Err(Miss::new(reason, 1, sizes.bits() as f64 / most.max(1) as f64));
+            }
+            let params = sizes.params(&self.options.runtime);
+            let params = params.map_err(|error| Miss::new(format!("{sizes}: {error}"), 3, 1.0))?;
+            if let Some(warning) = params.scale_warnings().first() {
+                return Err(Miss::new(format!("{sizes}: {warning}"), 3, 1.0));
+            }
+            let choices =
+                Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+            match self.program(&params, choices) {
+                Ok(program) => {
+                    let left = program.forecast().lowest_level().0;
+                    if left > 0 && sizes.levels >= left && sizes.levels <= first.levels && !is_shortened {
+                        is_shortened = true;
+                        sizes.levels -= left;
+                        continue;
+                    }
+                    let name = sizes.to_string();
+                    let outcome = Ok(program);
+                    self.note(&name, &outcome);
+                    let program = outcome?;
+                    return Ok((program, sizes));
+                }
+                Err(Miss { kind: 2, .. }) if sizes.levels < first.levels + MORE_LEVELS => {
+                    is_shortened = true;
+                    sizes.levels += 1;
+                }
+                Err(miss) if miss.kind == 0 && miss.factor.is_finite() && corrections < CORRECTIONS => {
+                    corrections += 1;
+                    let error = self.options.error.unwrap_or(1.0);
+                    let longer = scale_for(error, sizes.scale, error * miss.factor, sizes.degree)?;
+                    sizes.scale = longer.max(sizes.scale + 1);
+                    if sizes.scale > *SCALES.end() {
+                        return Err(miss);
+                    }
+                }
+                Err(miss) => return Err(Miss { reason: format!("{sizes}: {}", miss.reason), ..miss }),
+            }
+        }
+    }
+
+    /// The program with given parameters: at the lowest level that serves, or with bootstraps.
+    fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
+        let name = params.spec().name.clone();
+        let at = |level: Level, bootstrap_below: Option<Level>| Choices {
+            level,
+            bootstrap_below,
+            bootstrapped: Vec::new(),
+        };
+        let plain = self.program(params, at(params.fresh_level(), None));
+        let plain = match plain {
+            Ok(program) => {
+                let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
+                let lower =
+                    (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left), None)));
+                lower.and_then(Result::ok).map_or(Ok(program), Ok)
+            }
+            Err(miss) => Err(miss),
+        };
+        let outcome = match (plain, params.application_levels()) {
+            (Ok(program), _) => Ok(program),
+            (Err(miss), Err(_)) => Err(miss),
+            (Err(miss), Ok((lowest, highest))) => {
+                let mut best: Option<Program> = None;
+                let mut first = None;
+                for below in lowest.0..highest.0.max(lowest.0 + 1) {
+                    match self.program(params, at(params.fresh_level(), Some(Level(below)))) {
+                        Ok(program) => {
+                            let price = program.forecast().price();
+                            if best.as_ref().is_none_or(|best| price < best.forecast().price()) {
+                                best = Some(program);
+                            }
+                        }
+                        Err(miss) => {
+                            first.get_or_insert(miss);
+                        }
+                    }
+                }
+                best.ok_or_else(|| first.unwrap_or(miss))
+            }
+        };
+        self.note(&name, &outcome);
+        outcome
+    }
+
+    /// The fastest preset that bootstraps.
+    fn bootstrapping(&mut self) -> Result<Program, Miss> {
+        let all = presets().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
+        let mut best: Option<Program> = None;
+        let mut nearest: Option<Miss> = None;
+        for preset in all {
+            let name = &preset.spec.name;
+            let is_candidate = !NO_CANDIDATES.iter().any(|prefix| name.starts_with(prefix));
+            if !is_candidate
+                || preset.spec.segments.is_empty()
+                || preset.security_bits() < self.options.security
+            {
+                continue;
+            }
+            let Ok(params) = Params::new(preset.spec.clone(), &self.options.runtime) else { continue };
+            if params.application_levels().is_err() {
+                continue;
+            }
+            match self.with_params(&params) {
+                Ok(found) => {
+                    let price = found.forecast().price();
+                    if best.as_ref().is_none_or(|best| price < best.forecast().price()) {
+                        best = Some(found);
+                    }
+                }
+                Err(miss) => {
+                    if nearest.as_ref().is_none_or(|nearest| !nearest.is_nearer(&miss)) {
+                        nearest = Some(miss);
+                    }
+                }
+            }
+        }
+        best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no preset bootstraps".to_owned(), 3, 1.0)))
+    }
+
+    /// The fastest program of a function.
+    fn fastest(&mut self) -> Result<Program, Miss> {
+        if let Some(params) = self.options.params.clone() {
+            return self.with_params(&params);
+        }
+        match self.chain() {
+            Ok(found) => Ok(found),
+            // What stops on every set of parameters is no matter of parameters.
+            Err(miss) if miss.kind == 3 && miss.error.is_some() => Err(miss),
+            Err(miss) => match self.bootstrapping() {
+                Ok(found) => Ok(found),
+                Err(other) => Err(if other.is_nearer(&miss) { other } else { miss }),
+            },
+        }
+    }
+}
+
+/// The scale for an error, from the error `found` at another scale: one is in inverse proportion to the
+/// other.
+fn scale_for(error: f64, scale: usize, found: f64, degree: usize) -> Result<usize, Miss> {
+    let more = (found.max(1e-300) / error).log2() + 0.2;
+    let wanted = scale as f64 + more.ceil();
+    let (least, most) = (*SCALES.start() as f64, *SCALES.end() as f64);
+    if wanted > most {
+        let factor = (wanted - most).exp2();
+        let reason = format!(
+            "degree {degree}: an error of {error:e} takes a scale of {wanted} bits, and {most} are the most: allow an error of {:.1e}",
+            error * factor * 1.05
+        );
+        return Err(Miss::new(reason, 0, factor));
+    }
+    Ok(wanted.max(least) as usize)
+}
+
+impl Program {
+    /// The program with the least predicted time for one of `functions`, which compute the same from inputs
+    /// that are encrypted in different ways; and what was tried.
+    ///
+    /// # Errors
+    /// [`CkksError::InvalidParams`] where no parameters serve, with the nearest; [`CkksError::OutOfRange`] for
+    /// options out of range; what stops the function on all parameters alike.
+    pub fn compile(functions: &[RecordedFunction], options: &CompileOptions) -> Result<Self, CkksError> {
+        Self::compiled(functions, options).map(|(program, _)| program)
+    }
+
+    /// As [`Program::compile`], with everything that was tried.
+    ///
+    /// # Errors
+    /// As [`Program::compile`].
+    pub fn compiled(
+        functions: &[RecordedFunction],
+        options: &CompileOptions,
+    ) -> Result<(Self, Vec<Candidate>), CkksError> {
+        if let Some(error) = options.error.filter(|error| !(error.is_finite() && *error > 0.0)) {
+            let remedy = "use a number above 0".to_owned();
+            return Err(CkksError::OutOfRange { what: "`error`", value: error.to_string(), remedy });
+        }
+        if !(0.0..=MOST_SECURITY).contains(&options.security) {
+            let remedy =
+                format!("use a number of bits from 0 to {MOST_SECURITY}, where the security table ends");
+            return Err(CkksError::OutOfRange {
+                what: "`security`",
+                value: options.security.to_string(),
+                remedy,
+            });
+        }
+        let mut best: Option<(Program, Vec<Candidate>)> = None;
+        let mut nearest: Option<(Miss, Vec<Candidate>)> = None;
+        for function in functions {
+            let mut tried = Vec::new();
+            match (Search { function, options, tried: &mut tried }).fastest() {
+                Ok(program) => {
+                    let price = program.forecast().price();
+                    if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {
+                        best = Some((program, tried));
+                    }
+                }
+                Err(miss) => {
+                    if nearest.as_ref().is_none_or(|(nearest, _)| miss.is_nearer(nearest)) {
+                        nearest = Some((miss, tried));
+                    }
+                }
+            }
+        }
+        if let Some(best) = best {
+            return Ok(best);
+        }
+        let Some((miss, tried)) = nearest else { return Err(CkksError::no_terms("a program")) };
+        if let (3, Some(error)) = (miss.kind, miss.error) {
+            return Err(error);
+        }
+        let all: Vec<String> = tried
+            .iter()
+            .filter_map(|own| own.outcome.as_ref().err().map(|reason| format!("\n  {}: {reason}", own.name)))
+            .collect();
+        let reason = format!("no parameters run this function; the closest: {}{}", miss.reason, all.concat());
+        Err(CkksError::InvalidParams { reason })
+    }
+}

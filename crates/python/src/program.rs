@@ -1,0 +1,261 @@
+//! Programs: functions recorded on symbols, compiled, stored and run.
+
+use clathrate_ckks::file::FileReader;
+use clathrate_ckks::program::{
+    Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction,
+};
+use clathrate_ckks::{CkksError, Encoding};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::ciphertext::PyCiphertext;
+use crate::errors::{out_of_range, raise};
+use crate::evaluation_keys::PyEvaluationKeys;
+use crate::needs::PyNeeds;
+use crate::numbers::{Real, Whole};
+use crate::params::PyParams;
+use crate::paths::FilePath;
+use crate::run::{computing, detached, file_bytes, running, transferring};
+use crate::runtime::PyRuntime;
+use crate::saving::{save, to_bytes};
+use crate::trace::PyRecording;
+
+/// An input: its name, its shape, whether it is complex, the bound on its numbers, whether it is in slots,
+/// and whether rows share polynomials.
+type Input = (String, Vec<usize>, bool, Option<Real>, bool, bool);
+
+fn input_of((name, shape, is_complex, bound, in_slots, lanes): Input) -> ProgramInput {
+    let encoding = if in_slots { Encoding::Slots } else { Encoding::Coefficients };
+    ProgramInput { name, shape, is_complex, bound: Real::given(bound), encoding, lanes }
+}
+
+#[pyclass(frozen, module = "clathrate._native", name = "FunctionRecording")]
+pub struct PyFunctionRecording {
+    recording: FunctionRecording,
+}
+
+#[pymethods]
+impl PyFunctionRecording {
+    #[new]
+    fn new(py: Python<'_>, inputs: Vec<Input>) -> PyResult<Self> {
+        let inputs: Vec<ProgramInput> = inputs.into_iter().map(input_of).collect();
+        Ok(Self { recording: detached(py, || FunctionRecording::new(&inputs))? })
+    }
+
+    fn symbols(&self, py: Python<'_>) -> PyResult<Vec<PyCiphertext>> {
+        let symbols = self.recording.symbols();
+        let Some(first) = symbols.first() else { return Ok(Vec::new()) };
+        let params = Py::new(py, PyParams::from_core(first.data().params().clone()))?;
+        Ok(symbols
+            .iter()
+            .map(|symbol| PyCiphertext::recorded(symbol.clone(), params.clone_ref(py)))
+            .collect())
+    }
+
+    /// `arrangement` is JSON.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        results: Vec<Py<PyCiphertext>>,
+        arrangement: &str,
+    ) -> PyResult<PyRecordedFunction> {
+        let arrangement: Arrangement = serde_json::from_str(arrangement).map_err(|error| {
+            out_of_range(py, "the arrangement of results", error.to_string(), "use lists")
+        })?;
+        let results: Vec<_> = results.iter().map(|result| &result.get().array).collect();
+        let function = self.recording.finish(&results, arrangement).map_err(|error| raise(py, error))?;
+        Ok(PyRecordedFunction { function })
+    }
+}
+
+#[pyclass(frozen, module = "clathrate._native", name = "RecordedFunction")]
+pub struct PyRecordedFunction {
+    function: RecordedFunction,
+}
+
+/// What was tried: the name, and seconds and bytes of keys, or why it does not serve.
+type Tried = (String, Option<(f64, usize)>, String);
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // as many as keywords
+pub fn compile_functions(
+    py: Python<'_>,
+    functions: Vec<Py<PyRecordedFunction>>,
+    error: Option<Real>,
+    security: Real,
+    key_bytes: Option<Whole>,
+    memory: Option<Whole>,
+    params: Option<&PyParams>,
+    runtime: Option<&Bound<'_, PyRuntime>>,
+) -> PyResult<(PyProgram, Vec<Tried>)> {
+    let bytes = |name: &'static str, bytes: Option<Whole>| {
+        let bytes = bytes.map(|Whole(value)| {
+            usize::try_from(value).map_err(|_| out_of_range(py, name, value, "use 1 or more"))
+        });
+        bytes.transpose()
+    };
+    let options = CompileOptions {
+        error: Real::given(error),
+        security: security.0,
+        key_bytes: bytes("`key_bytes`", key_bytes)?,
+        memory: bytes("`memory`", memory)?,
+        params: params.map(|params| params.params.clone()),
+        runtime: PyRuntime::given(runtime),
+    };
+    let functions: Vec<RecordedFunction> =
+        functions.iter().map(|function| function.get().function.clone()).collect();
+    let (program, tried) = computing(py, |_| Program::compiled(&functions, &options))?;
+    let tried = tried
+        .into_iter()
+        .map(|own| match own.outcome {
+            Ok(found) => (own.name, Some(found), String::new()),
+            Err(reason) => (own.name, None, reason),
+        })
+        .collect();
+    Ok((PyProgram::new(py, program)?, tried))
+}
+
+/// A result: its shape, whether it is complex, its encoding, its level, the bound on its numbers, the root
+/// mean square of its errors and the bound on them.
+type ResultRow = (Vec<usize>, bool, &'static str, usize, Option<f64>, Option<f64>, Option<f64>);
+
+#[pyclass(frozen, module = "clathrate._native", name = "Program")]
+pub struct PyProgram {
+    program: Program,
+    params: Py<PyParams>,
+}
+
+impl PyProgram {
+    pub fn new(py: Python<'_>, program: Program) -> PyResult<Self> {
+        let params = Py::new(py, PyParams::from_core(program.params().clone()))?;
+        Ok(Self { program, params })
+    }
+
+    /// About the bytes of its file.
+    fn size(&self) -> usize {
+        8 * self
+            .program
+            .graph()
+            .constants
+            .iter()
+            .map(|constant| constant.shape.iter().product::<usize>())
+            .sum::<usize>()
+    }
+}
+
+#[pymethods]
+impl PyProgram {
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Py<PyParams> {
+        self.params.clone_ref(py)
+    }
+
+    #[getter]
+    fn needs(&self) -> PyNeeds {
+        PyNeeds { needs: self.program.forecast().needs().clone() }
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<(String, Vec<usize>, bool, Option<f64>, bool, bool)> {
+        let row = |input: &ProgramInput| {
+            let in_slots = input.encoding == Encoding::Slots;
+            (input.name.clone(), input.shape.clone(), input.is_complex, input.bound, in_slots, input.lanes)
+        };
+        self.program.inputs().iter().map(row).collect()
+    }
+
+    #[getter]
+    fn level(&self) -> usize {
+        self.program.choices().level.0
+    }
+
+    #[getter]
+    fn bootstrap_below(&self) -> Option<usize> {
+        self.program.choices().bootstrap_below.map(|level| level.0)
+    }
+
+    #[getter]
+    fn results(&self) -> Vec<ResultRow> {
+        let row = |result: &clathrate_ckks::program::ResultForecast| {
+            (
+                result.shape.clone(),
+                result.is_complex,
+                result.encoding.name(),
+                result.level.0,
+                result.bound,
+                result.error_rms,
+                result.error_bound,
+            )
+        };
+        self.program.forecast().results().iter().map(row).collect()
+    }
+
+    /// JSON.
+    #[getter]
+    fn arrangement(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(self.program.arrangement())
+            .map_err(|_| raise(py, CkksError::Internal { operation: "the results of a program" }))
+    }
+
+    #[getter]
+    fn key_bytes(&self) -> usize {
+        self.program.forecast().key_bytes()
+    }
+
+    #[getter]
+    fn recording(&self) -> PyRecording {
+        PyRecording::new(self.program.forecast().recording().clone())
+    }
+
+    #[getter]
+    fn operations(&self) -> usize {
+        self.program.graph().nodes.len()
+    }
+
+    fn graph_text(&self) -> String {
+        self.program.graph_text()
+    }
+
+    fn explain(&self) -> String {
+        self.program.to_string()
+    }
+
+    fn run(
+        &self,
+        py: Python<'_>,
+        keys: Py<PyEvaluationKeys>,
+        inputs: Vec<Py<PyCiphertext>>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<PyCiphertext>> {
+        let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
+        let evaluator = evaluator.keeping(&self.params.get().plans);
+        let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let results = running(py, progress, "run", |progress| {
+            self.program.run(&evaluator.with_progress(progress.clone()), &inputs)
+        })?;
+        results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, &keys)).collect()
+    }
+
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &self.program, &path, overwrite, self.size())
+    }
+
+    #[staticmethod]
+    fn load(
+        py: Python<'_>,
+        path: FilePath,
+        runtime: Option<&Bound<'_, PyRuntime>>,
+        allow_insecure: bool,
+    ) -> PyResult<Self> {
+        let runtime = PyRuntime::given(runtime);
+        let program = transferring(py, "loading", file_bytes(&path), |progress| {
+            let reader = FileReader::open(&path)?.with_progress(progress.clone());
+            Program::from_reader(&reader, allow_insecure, &runtime)
+        })?;
+        Self::new(py, program)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_bytes(py, &self.program, self.size())
+    }
+}

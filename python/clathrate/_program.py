@@ -1,0 +1,510 @@
+"""Programs: a function of encrypted arrays, compiled once and run anywhere."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast, final
+
+import numpy as np
+
+from . import _native as native
+from ._assume import warn_unbounded
+from ._ciphertext import Ciphertext
+from ._reading import numbers
+from ._stored import Saved
+from ._trace import Input
+from ._transposed import TransposedCiphertext
+from ._wrapping import unwrap, wrap
+from .errors import ClathrateError, DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._evaluation_keys import EvaluationKeys
+    from ._needs import Needs
+    from ._params import Params
+    from ._runtime import Runtime
+    from ._typing import AnyPath, Progress
+
+# The bound of sample data is so many times their largest magnitude.
+_MARGIN = 1.5
+
+# The options of an input that a program takes. Places are its own affair.
+_OPTIONS = ("bound", "is_complex", "encoding", "lanes", "name")
+
+
+@dataclass(frozen=True)
+class ProgramInput:
+    """An array that a program computes on.
+
+    Attributes
+    ----------
+    name : str
+        The name of the function's parameter.
+    shape : tuple of int
+        The shape.
+    is_complex : bool
+        Whether the numbers are complex.
+    bound : float or None
+        The largest magnitude of the numbers.
+    encoding : {"slots", "coefficients"}
+        How the numbers are encrypted.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    is_complex: bool
+    bound: float | None
+    encoding: str
+    _lanes: bool
+
+
+@dataclass(frozen=True)
+class ProgramResult:
+    """What a program gives for one of its results, as its dry run predicts it.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The shape.
+    is_complex : bool
+        Whether the numbers are complex.
+    encoding : {"slots", "coefficients"}
+        How the numbers are encrypted.
+    level : int
+        The level.
+    bound : float or None
+        The largest magnitude of the numbers, where it is known.
+    error_rms, error_bound : float or None
+        The root mean square of the errors, and a bound on all of them, where they are known.
+    """
+
+    shape: tuple[int, ...]
+    is_complex: bool
+    encoding: str
+    level: int
+    bound: float | None
+    error_rms: float | None
+    error_bound: float | None
+
+
+@final
+class Program(Saved, of=native.Program):
+    """A function of encrypted arrays with everything that was chosen for it: parameters, encodings, levels, bootstraps, keys.
+
+    `compile` makes programs. A program is a graph of array operations and holds the plain numbers that the function uses, so whoever runs it
+    needs neither the function nor Python. It has no secret, and no key.
+
+    Examples
+    --------
+    >>> program = cl.compile(lambda x: (x - x.mean()) ** 2, cl.Input((1000,), bound=1.0), error=1e-6)
+    >>> owner = cl.SecretKey.generate(program)
+    >>> keys = owner.keys(program)
+    >>> x = owner.encrypt(program, np.linspace(-1, 1, 1000))
+    >>> owner.decrypt(program.run(keys, x)).round(3)[:3]
+    array([1.   , 0.996, 0.992])
+    """
+
+    __slots__ = ()
+    _native: native.Program
+
+    @property
+    def params(self) -> Params:
+        """The parameters."""
+        return cast("Params", wrap(self._native.params))
+
+    @property
+    def needs(self) -> Needs:
+        """The evaluation keys that it needs; `SecretKey.keys(program)` makes them."""
+        return cast("Needs", wrap(self._native.needs))
+
+    @property
+    def inputs(self) -> tuple[ProgramInput, ...]:
+        """The arrays that it computes on."""
+        return tuple(
+            ProgramInput(name, tuple(shape), is_complex, bound, "slots" if in_slots else "coefficients", lanes)
+            for name, shape, is_complex, bound, in_slots, lanes in self._native.inputs
+        )
+
+    @property
+    def results(self) -> tuple[ProgramResult, ...]:
+        """What it gives for each array among its results."""
+        return tuple(ProgramResult(tuple(shape), *others) for shape, *others in self._native.results)
+
+    @property
+    def level(self) -> int:
+        """The level at which its inputs are encrypted."""
+        return self._native.level
+
+    @property
+    def bootstrap_below(self) -> int | None:
+        """The level below which operations bootstrap their operands; None where none does."""
+        return self._native.bootstrap_below
+
+    @property
+    def seconds(self) -> float:
+        """The predicted time with one thread."""
+        return float(self._native.recording.total[0])
+
+    @property
+    def key_bytes(self) -> int:
+        """The bytes of its evaluation keys in memory."""
+        return self._native.key_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes that encrypted arrays take at once, as `Trace.peak_bytes` counts them."""
+        return self._native.recording.peak_bytes
+
+    def explain(self) -> str:
+        """What was chosen and what is predicted, as text.
+
+        Returns
+        -------
+        str
+            The parameters, how inputs are encrypted, the results with their errors, and the costs by stage.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: x * x, cl.Input((10,), bound=2.0))
+        >>> print(program.explain())  # doctest: +ELLIPSIS
+        program of 1 operation
+          parameters  compiled: degree ...
+        """
+        return self._native.explain()
+
+    def graph(self) -> str:
+        """The operations, one in a line.
+
+        Returns
+        -------
+        str
+            For each operation the number of its result, its name, its operands and its arguments.
+
+        Examples
+        --------
+        >>> print(cl.compile(lambda x: (x * x + 1).sum(), cl.Input((10,), bound=2.0)).graph(), end="")
+        v1 = mul(x, x)
+        v2 = add(v1, 1)
+        v3 = sum(v2)
+        """
+        return self._native.graph_text()
+
+    def run(self, keys: EvaluationKeys, *inputs: Ciphertext, progress: Progress = None) -> Any:
+        """Computes the results of encrypted inputs.
+
+        Parameters
+        ----------
+        keys : EvaluationKeys
+            The owner's keys for the program, `SecretKey.keys(program)`.
+        *inputs : Ciphertext
+            The arrays, encrypted for the program (`SecretKey.encrypt(program, ...)`), in the order of the function's parameters.
+        progress : bool or callable, optional
+            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+
+        Returns
+        -------
+        Ciphertext, list, tuple or dict
+            What the function returned, with encrypted arrays that carry the keys.
+
+        Raises
+        ------
+        ShapeError
+            For another number of inputs, and for inputs of other shapes.
+        DataError
+            For inputs that are encrypted in another way than for the program.
+        WrongParamsError, WrongSecretError, MissingKeyError
+            Where inputs or keys do not belong to the program or to one another.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x, w: {"sum": x + w, "product": x * w}, cl.Input((3,), bound=5.0), cl.Input((3,), bound=5.0))
+        >>> owner = cl.SecretKey.generate(program)
+        >>> x, w = owner.encrypt(program, [1.0, 2.0, 3.0], [4.0, 5.0, 0.5])
+        >>> results = owner.decrypt(program.run(owner.keys(program), x, w))
+        >>> results["product"].round(4)
+        array([ 4. , 10. ,  1.5])
+        """
+        found = self._native.run(unwrap(keys), [_rows(given) for given in inputs], progress)
+        return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
+
+    @classmethod
+    def load(cls, path: AnyPath, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Program:
+        """A program from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        runtime : Runtime, optional
+            How to run. None, the default, is `Runtime()`.
+        allow_insecure : bool, optional
+            Whether parameters below 128 bits of security are taken, for tests. The default is False.
+
+        Returns
+        -------
+        Program
+            The program.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file holds something else, is damaged, or is of another version.
+        FileAccessError
+            Where the file cannot be read.
+        SecurityError
+            Where its parameters are below 128 bits of security, and `allow_insecure` does not accept that.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: 2.0 * x + 1, cl.Input((4,), bound=1.0))
+        >>> size = program.save("f.program")
+        >>> cl.Program.load("f.program").graph() == program.graph()
+        True
+        """
+        return cls._of(native.Program.load(path, unwrap(runtime), allow_insecure))
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        bytes
+            The bytes; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: 2.0 * x + 1, cl.Input((4,), bound=1.0))
+        >>> cl.from_bytes(program.to_bytes()).graph() == program.graph()
+        True
+        """
+        return bytes(self._native.to_bytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_pickle, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.explain())}</pre>"
+
+    def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any]) -> Any:
+        """The inputs, encrypted by the method of a key; a single one alone."""
+        # A call with fewer arrays leaves the others at their default.
+        arrays = list(itertools.takewhile(lambda array: array is not None, given))
+        encrypted = [encrypt(array, **options) for array, options in self._encryptions(arrays)]
+        return encrypted[0] if len(encrypted) == 1 else encrypted
+
+    def _encryptions(self, arrays: Sequence[ArrayLike]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Each array with the arguments of its encryption."""
+        inputs = self.inputs
+        if len(arrays) != len(inputs):
+            names = ", ".join(own.name for own in inputs)
+            raise DataError(f"the program takes {len(inputs)} arrays, {names}, and {len(arrays)} were given")
+        for own, array in zip(inputs, arrays, strict=True):
+            given = numbers(array)
+            if np.shape(given) != own.shape:
+                raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {np.shape(given)} was given")
+            yield (
+                given,
+                {
+                    "encoding": own.encoding,
+                    "level": self.level,
+                    "lanes": "most" if own._lanes else None,
+                    "bound": own.bound,
+                },
+            )
+
+
+def _from_pickle(data: bytes) -> Program:
+    return cast("Program", wrap(native.from_bytes(data, None, None, allow_insecure=True)))
+
+
+def _rows(given: Any) -> native.Ciphertext:
+    if isinstance(given, Ciphertext):
+        return given._native
+    raise TypeError(f"a program computes on encrypted arrays, and a {type(given).__name__} was given: encrypt it for the program")
+
+
+def _taken_apart(result: Any, found: list[Ciphertext]) -> Any:
+    """The arrangement of a function's results, whose arrays go to `found`."""
+    if isinstance(result, (Ciphertext, TransposedCiphertext)):
+        transposed = isinstance(result, TransposedCiphertext)
+        found.append(result.T if isinstance(result, TransposedCiphertext) else result)
+        return {"transposed" if transposed else "array": len(found) - 1}
+    if isinstance(result, Mapping):
+        return {"named": [(str(name), _taken_apart(part, found)) for name, part in result.items()]}
+    if isinstance(result, tuple):
+        return {"tuple": [_taken_apart(part, found) for part in result]}
+    if isinstance(result, list):
+        return {"list": [_taken_apart(part, found) for part in result]}
+    raise TypeError(
+        f"the function returned a {type(result).__name__}: return encrypted arrays, alone or in lists, tuples and dictionaries, and keep what does not "
+        "depend on the inputs outside of the program"
+    )
+
+
+def _arranged(arrangement: dict[str, Any], found: Sequence[Ciphertext]) -> Any:
+    ((kind, content),) = arrangement.items()
+    if kind == "array":
+        return found[content]
+    if kind == "transposed":
+        return found[content].T
+    if kind == "named":
+        return {name: _arranged(part, found) for name, part in content}
+    parts = [_arranged(part, found) for part in content]
+    return tuple(parts) if kind == "tuple" else parts
+
+
+def mapped_results(work: Callable[[Any], Any], results: Any) -> Any:
+    """What `work` makes of each array among the results of a program, in their arrangement."""
+    if isinstance(results, Mapping):
+        return {name: mapped_results(work, part) for name, part in results.items()}
+    if isinstance(results, (list, tuple)):
+        return type(results)(mapped_results(work, part) for part in results)
+    return work(results)
+
+
+def _names(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of the first parameters of a function."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [own.name for own in parameters if own.kind in (own.POSITIONAL_ONLY, own.POSITIONAL_OR_KEYWORD)]
+    return [names[place] if place < len(names) else f"input{place}" for place in range(count)]
+
+
+def _described(given: Any, name: str) -> dict[str, Any]:
+    """What is known of an input: its shape, the bound on its numbers, and what `Input` states."""
+    if isinstance(given, Input):
+        refused = sorted(set(given.options) - set(_OPTIONS))
+        if refused:
+            raise DataError(f"`{refused[0]}` is no option of a program's input, which decides about places and levels itself")
+        return {"name": name, "shape": given.shape, **given.options}
+    if isinstance(given, (tuple, list)) and all(isinstance(axis, SupportsIndex) for axis in given):
+        return {"name": name, "shape": tuple(int(axis) for axis in given)}
+    array = np.asarray(numbers(given))
+    largest = float(np.abs(array).max()) if array.size else 0.0
+    if not math.isfinite(largest):
+        raise DataError(f"the sample data of the input {name} have numbers that are not finite")
+    return {
+        "name": name,
+        "shape": array.shape,
+        "bound": _MARGIN * largest if largest > 0.0 else 1.0,
+        "is_complex": np.iscomplexobj(array),
+    }
+
+
+def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, ...]]]:
+    """The ways to encrypt the inputs that are tried: in slots with rows that share polynomials, in slots with rows alone, in coefficients."""
+    seen = []
+    for encoding, lanes in (("slots", True), ("slots", False), ("coefficients", False)):
+        rows = [
+            (
+                own["name"],
+                list(own["shape"]),
+                bool(own.get("is_complex", False)),
+                own.get("bound"),
+                own.get("encoding", encoding) == "slots",
+                bool(own.get("lanes", lanes and len(own["shape"]) > 1 and own.get("encoding", encoding) == "slots")),
+            )
+            for own in inputs
+        ]
+        if rows not in seen:
+            seen.append(rows)
+            yield rows
+
+
+def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> native.RecordedFunction:
+    recording = native.FunctionRecording(rows)
+    symbols = [cast("Ciphertext", wrap(symbol)) for symbol in recording.symbols()]
+    found: list[Ciphertext] = []
+    arrangement = _taken_apart(function(*symbols), found)
+    return recording.finish([array._native for array in found], json.dumps(arrangement))
+
+
+def compile(  # noqa: A001
+    function: Callable[..., Any],
+    *inputs: Any,
+    error: float | None = None,
+    security: float = 128.0,
+    key_bytes: SupportsIndex | None = None,
+    memory: SupportsIndex | None = None,
+    params: Params | None = None,
+    runtime: Runtime | None = None,
+) -> Program:
+    """Compiles a function of arrays into a program that computes it on encrypted arrays.
+
+    The function is ordinary NumPy code. It is called with symbols, which write down its operations; so it must not read the numbers or decide by
+    them. Parameters, encodings, levels and bootstraps are chosen by dry runs: the least predicted time for which the errors of all results
+    are at most `error`. The choice is the same on every machine.
+
+    Parameters
+    ----------
+    function : callable
+        The function. It returns an encrypted array, or several in lists, tuples and dictionaries.
+    *inputs : Input, tuple of int, or array_like
+        For each parameter of the function the shape of the array, with `Input` also the bound on its numbers, or sample data. The numbers
+        may then be up to 1.5 times as large as those of the sample.
+    error : float, optional
+        The largest error of a result. None, the default, takes the precision that costs nothing more.
+    security : float, optional
+        The least bits of security. The default is 128.
+    key_bytes : int, optional
+        The most bytes of evaluation keys in memory. None, the default, is no limit.
+    memory : int, optional
+        The most bytes of arrays and evaluation keys in memory. None, the default, is no limit.
+    params : Params, optional
+        The parameters. None, the default, chooses them.
+    runtime : Runtime, optional
+        How to run. None, the default, is `Runtime()`.
+
+    Returns
+    -------
+    Program
+        The program.
+
+    Raises
+    ------
+    DataError
+        Where options or inputs are out of range, and where the function does what programs do not have.
+    ParamsError
+        Where no parameters serve, with the reason of each.
+    TypeError
+        Where the function reads numbers, decides by them, or returns something else than encrypted arrays.
+
+    Warns
+    -----
+    BoundWarning
+        Where an input has no bound: results might then wrap around unnoticed, and errors are not known.
+
+    Examples
+    --------
+    >>> W = np.random.default_rng(0).normal(size=(10, 64))
+    >>> program = cl.compile(lambda x: cl.sigmoid(W @ x, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
+    >>> program.results[0].shape, program.results[0].error_bound < 1e-2, program.params.security_bits >= 128
+    ((10,), True, True)
+    """
+    described = [_described(given, name) for given, name in zip(inputs, _names(function, len(inputs)), strict=True)]
+    if not described:
+        raise DataError("a program has at least one input: give a shape, an `Input` or sample data for each parameter of the function")
+    if any(own.get("bound") is None for own in described):
+        warn_unbounded()
+    recorded, refusals = [], []
+    for rows in _alternatives(described):
+        try:
+            recorded.append(_recorded(function, rows))
+        except (ClathrateError, TypeError) as refused:
+            refusals.append(refused.with_traceback(None))
+    if not recorded:
+        raise refusals[0]
+    program, _ = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
+    return Program._of(program)
