@@ -16,6 +16,7 @@ import numpy as np
 from . import _native as native
 from ._assume import warn_unbounded
 from ._ciphertext import Ciphertext
+from ._clear import Clear
 from ._reading import numbers
 from ._stored import Saved
 from ._trace import Input
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ._needs import Needs
     from ._params import Params
     from ._runtime import Runtime
+    from ._secret_key import SecretKey
     from ._typing import AnyPath, Progress
 
 # The bound of sample data is so many times their largest magnitude.
@@ -92,6 +94,65 @@ class ProgramResult:
     bound: float | None
     error_rms: float | None
     error_bound: float | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a program does with sample data, found without encryption; `Program.check` makes it.
+
+    Attributes
+    ----------
+    difference : float
+        The largest difference of a result from that of the function itself, by the approximations of functions.
+    noise : float or None
+        The bound on the errors that encryption adds to the results, where it is known.
+    outside : tuple of str
+        For each value whose numbers exceed its predicted bound: the operation, how many do, the largest and the bound. Where it is not
+        empty, the encrypted results may be wrong.
+    worst : str
+        The operation whose result differs most, relative to its largest number.
+
+    Examples
+    --------
+    >>> program = cl.compile(lambda x: cl.exp(x, error=1e-4), cl.Input((3,), bound=1.0))
+    >>> found = program.check([0.5, -1.0, 0.25])
+    >>> found.difference < 1e-4, found.outside
+    (True, ())
+    >>> program.check([0.5, -3.0, 0.25]).outside
+    ('x: 1 of 3 numbers beyond 1, up to 3',)
+    """
+
+    difference: float
+    noise: float | None
+    outside: tuple[str, ...]
+    worst: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One value of a program as it was decrypted, beside the number that it should be; `Program.debug` makes it.
+
+    Attributes
+    ----------
+    operation : str
+        The operation, or the name of the input.
+    level : int
+        The level of the value.
+    predicted : float or None
+        The predicted root mean square of its errors.
+    rms, largest : float
+        The measured root mean square, and the largest error.
+    decrypted, clear : numpy.ndarray
+        The decrypted numbers, and what the same operations give without encryption.
+    """
+
+    operation: str
+    level: int
+    predicted: float | None
+    rms: float
+    largest: float
+    decrypted: Any
+    clear: Any
 
 
 @final
@@ -234,6 +295,118 @@ class Program(Saved, of=native.Program):
         found = self._native.run(unwrap(keys), [_rows(given) for given in inputs], progress)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
 
+    def check(self, *data: ArrayLike) -> Check:
+        """What the program does with sample data, without encryption and without a key.
+
+        The operations run on the numbers twice, with the functions themselves and with the approximations that encrypted arrays have, and
+        every number is compared with the bound that was predicted for it.
+
+        Parameters
+        ----------
+        *data : array_like
+            An array for each input.
+
+        Returns
+        -------
+        Check
+            How far the approximations are off, the predicted noise, and the numbers that exceed their bounds.
+
+        Raises
+        ------
+        DataError
+            For another number of arrays, or other shapes.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: cl.tanh(x, error=1e-3).sum(), cl.Input((100,), bound=2.0))
+        >>> program.check(np.linspace(-2, 2, 100)).difference < 0.1
+        True
+        """
+        inputs = self._checked(data)
+        exact = Clear(self._native, exact=True).values(inputs)
+        names = self._operations()
+        outside = []
+        for name, value, row in zip(names, exact, self._native.values, strict=True):
+            bound = row[4]
+            beyond = 0 if bound is None else int(np.count_nonzero(np.abs(value) > bound * (1.0 + 1e-9)))
+            if beyond:
+                outside.append(f"{name}: {beyond} of {value.size} numbers beyond {bound:.6g}, up to {np.abs(value).max():.6g}")
+        noise = [own.error_bound for own in self.results]
+        known = None if None in noise else max(own for own in noise if own is not None)
+        program = Clear(self._native, exact=False)
+        try:
+            approximated = program.values(inputs)
+        except ClathrateError as refused:
+            return Check(math.inf, known, tuple(outside), str(refused))
+        differences = [float(np.abs(x - y).max()) for x, y in zip(exact, approximated, strict=True)]
+        sizes = [max(float(np.abs(x).max()), 1e-300) for x in exact]
+        worst = max(range(len(exact)), key=lambda place: differences[place] / sizes[place])
+        return Check(max(differences[place] for place in program.results), known, tuple(outside), names[worst])
+
+    def debug(self, owner: SecretKey, *data: ArrayLike, keys: EvaluationKeys | None = None) -> list[Stage]:
+        """Runs the program on encrypted data and decrypts every value beside the number that it should be.
+
+        For the owner alone, who finds out with it where a program loses precision.
+
+        Parameters
+        ----------
+        owner : SecretKey
+            The owner's key.
+        *data : array_like
+            An array for each input.
+        keys : EvaluationKeys, optional
+            The keys for the program. None, the default, makes them.
+
+        Returns
+        -------
+        list of Stage
+            The inputs, then the result of each operation.
+
+        Raises
+        ------
+        ClathrateError
+            As `SecretKey.encrypt`, `SecretKey.keys` and `run`.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: (x * x).sum(), cl.Input((3,), bound=2.0), error=1e-4)
+        >>> owner = cl.SecretKey.generate(program)
+        >>> stages = program.debug(owner, [1.0, 2.0, 0.5])
+        >>> [stage.operation for stage in stages], float(stages[-1].clear), stages[-1].largest < 1e-4
+        (['x', 'v1 = mul(x, x)', 'v2 = sum(v1)'], 5.25, True)
+        """
+        inputs = self._checked(data)
+        clear = Clear(self._native, exact=False).values(inputs)
+        names, rows = self._operations(), self._native.values
+        encrypted = owner.encrypt(self, *data)
+        stages: list[Stage] = []
+
+        def seen(number: int, value: native.Ciphertext) -> None:
+            decrypted = np.asarray(owner.decrypt(cast("Ciphertext", wrap(value))))
+            errors = np.abs(decrypted - clear[number])
+            rms = float(np.sqrt(np.mean(errors**2)))
+            stages.append(Stage(names[number], value.level, rows[number][5], rms, float(errors.max()), decrypted, clear[number]))
+
+        arrays = encrypted if isinstance(encrypted, list) else [encrypted]
+        self._native.run_all(unwrap(owner.keys(self) if keys is None else keys), [_rows(own) for own in arrays], seen)
+        return stages
+
+    def _operations(self) -> list[str]:
+        """What each value is: the names of the inputs, and the operations."""
+        return [own.name for own in self.inputs] + self.graph().splitlines()
+
+    def _checked(self, arrays: Sequence[ArrayLike]) -> list[Any]:
+        """An array for each input, of its shape."""
+        inputs = self.inputs
+        if len(arrays) != len(inputs):
+            names = ", ".join(own.name for own in inputs)
+            raise DataError(f"the program takes {len(inputs)} arrays, {names}, and {len(arrays)} were given")
+        given = [np.asarray(numbers(array)) for array in arrays]
+        for own, array in zip(inputs, given, strict=True):
+            if array.shape != own.shape:
+                raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
+        return given
+
     @classmethod
     def load(cls, path: AnyPath, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Program:
         """A program from a file that `save` wrote.
@@ -304,14 +477,7 @@ class Program(Saved, of=native.Program):
 
     def _encryptions(self, arrays: Sequence[ArrayLike]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Each array with the arguments of its encryption."""
-        inputs = self.inputs
-        if len(arrays) != len(inputs):
-            names = ", ".join(own.name for own in inputs)
-            raise DataError(f"the program takes {len(inputs)} arrays, {names}, and {len(arrays)} were given")
-        for own, array in zip(inputs, arrays, strict=True):
-            given = numbers(array)
-            if np.shape(given) != own.shape:
-                raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {np.shape(given)} was given")
+        for own, given in zip(self.inputs, self._checked(arrays), strict=True):
             yield (
                 given,
                 {

@@ -2,12 +2,13 @@
 
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
-    Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction,
+    Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction, ValueForecast,
 };
 use clathrate_ckks::{CkksError, Encoding};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::arrays::to_numpy;
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::evaluation_keys::PyEvaluationKeys;
@@ -15,7 +16,7 @@ use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::run::{computing, detached, file_bytes, running, transferring};
+use crate::run::{attached, computing, detached, file_bytes, running, transferring};
 use crate::runtime::PyRuntime;
 use crate::saving::{save, to_bytes};
 use crate::trace::PyRecording;
@@ -119,6 +120,21 @@ pub fn compile_functions(
 /// mean square of its errors and the bound on them.
 type ResultRow = (Vec<usize>, bool, &'static str, usize, Option<f64>, Option<f64>, Option<f64>);
 
+fn result_row(result: &ValueForecast) -> ResultRow {
+    (
+        result.shape.clone(),
+        result.is_complex,
+        result.encoding.name(),
+        result.level.0,
+        result.bound,
+        result.error_rms,
+        result.error_bound,
+    )
+}
+
+/// The nodes as JSON, plain numbers, lists of places, and the numbers of the results.
+type Parts<'py> = (String, Vec<Bound<'py, PyAny>>, Vec<Vec<i64>>, Vec<usize>);
+
 #[pyclass(frozen, module = "clathrate._native", name = "Program")]
 pub struct PyProgram {
     program: Program,
@@ -176,18 +192,7 @@ impl PyProgram {
 
     #[getter]
     fn results(&self) -> Vec<ResultRow> {
-        let row = |result: &clathrate_ckks::program::ResultForecast| {
-            (
-                result.shape.clone(),
-                result.is_complex,
-                result.encoding.name(),
-                result.level.0,
-                result.bound,
-                result.error_rms,
-                result.error_bound,
-            )
-        };
-        self.program.forecast().results().iter().map(row).collect()
+        self.program.forecast().results().iter().map(result_row).collect()
     }
 
     /// JSON.
@@ -212,6 +217,22 @@ impl PyProgram {
         self.program.graph().nodes.len()
     }
 
+    #[getter]
+    fn values(&self) -> Vec<ResultRow> {
+        self.program.forecast().values().iter().map(result_row).collect()
+    }
+
+    /// The nodes as JSON, the plain numbers, and the lists of places, -1 for none.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
+        let graph = self.program.graph();
+        let nodes = serde_json::to_string(&graph.nodes)
+            .map_err(|_| raise(py, CkksError::Internal { operation: "the operations of a program" }))?;
+        let constants = graph.constants.iter().map(|own| to_numpy(py, own.values.clone(), &own.shape));
+        let place = |place: &Option<usize>| place.map_or(-1, |place| place as i64);
+        let places = graph.places.iter().map(|list| list.iter().map(place).collect()).collect();
+        Ok((nodes, constants.collect::<PyResult<Vec<_>>>()?, places, self.program.results().to_vec()))
+    }
+
     fn graph_text(&self) -> String {
         self.program.graph_text()
     }
@@ -234,6 +255,36 @@ impl PyProgram {
             self.program.run(&evaluator.with_progress(progress.clone()), &inputs)
         })?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, &keys)).collect()
+    }
+
+    /// As `run`, with every value in place of the results.
+    fn run_all(
+        &self,
+        py: Python<'_>,
+        keys: Py<PyEvaluationKeys>,
+        inputs: Vec<Py<PyCiphertext>>,
+        seen: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
+        let evaluator = evaluator.keeping(&self.params.get().plans);
+        let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let mut failure = None;
+        let run = attached(py, || {
+            self.program.run_seen(&evaluator, &inputs, |number, value| {
+                // A product at level 0 has no level left to be rescaled.
+                let given = value.settled().unwrap_or_else(|_| value.data().clone());
+                let told = PyCiphertext::with(py, (*given).clone(), &self.params, &keys)
+                    .and_then(|value| seen.call1((number, value)));
+                told.map(drop).map_err(|error| {
+                    failure = Some(error);
+                    CkksError::Cancelled
+                })
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => run.map(drop),
+        }
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {

@@ -439,7 +439,10 @@ impl EncryptedArray {
             if plan.is_some() {
                 self.check_unrecorded()?;
             }
-            return graph.record(ArrayOperation::Bootstrap, &[self.into()], || self.bootstrap(None));
+            // Symbols of recordings have all the levels that they need.
+            return graph.record(ArrayOperation::Bootstrap, &[self.into()], || {
+                self.beside((*self.settled()?).clone())
+            });
         }
         let x = self.settled()?;
         // Several polynomials of real numbers share bootstraps of complex ones.

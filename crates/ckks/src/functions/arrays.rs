@@ -30,6 +30,8 @@ impl EncryptedArray {
         domain: Option<(f64, f64)>,
     ) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
+            // The interval of the numbers as they are known now.
+            let domain = Some(domain_of(function, domain, largest_in(self))?);
             let operation = ArrayOperation::Smooth { function: function.name().to_owned(), error, domain };
             return graph.record(operation, &[self.into()], || self.smooth(function, error, domain));
         }
@@ -186,6 +188,7 @@ impl EncryptedArray {
     /// [`CkksError::Unsuitable`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
     pub fn softmax(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
+            let bound = Some(reach(bound, largest_in(self), USUAL_SOFTMAX_BOUND)?);
             return graph.record(ArrayOperation::Softmax { error, bound }, &[self.into()], || {
                 self.softmax(error, bound)
             });
@@ -202,6 +205,7 @@ impl EncryptedArray {
     /// Those of [`Approximation::sign`] and [`Approximation::apply`].
     pub fn sign(&self, margin: f64, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
+            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Sign { margin, error, bound }, &[self.into()], || {
                 self.sign(margin, error, bound)
             });
@@ -217,6 +221,7 @@ impl EncryptedArray {
     /// Those of [`Approximation::absolute`] and [`Approximation::apply`].
     pub fn absolute(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
+            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Absolute { error, bound }, &[self.into()], || {
                 self.absolute(error, bound)
             });
@@ -232,6 +237,7 @@ impl EncryptedArray {
     /// Those of [`Approximation::relu`] and [`Approximation::apply`].
     pub fn relu(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
+            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph
                 .record(ArrayOperation::Relu { error, bound }, &[self.into()], || self.relu(error, bound));
         }

@@ -4,7 +4,7 @@ use clathrate_lattice::Level;
 
 use super::replay::replay;
 use super::{Choices, RecordedFunction};
-use crate::arrays::Encoding;
+use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::EncryptedArray;
 use crate::error::CkksError;
@@ -13,9 +13,9 @@ use crate::evaluation::recording::Recording;
 use crate::keys::KeyNeeds;
 use crate::parameters::Params;
 
-/// What a program gives for one of its results.
+/// What is known of one value of a program before it runs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ResultForecast {
+pub struct ValueForecast {
     /// The shape.
     pub shape: Vec<usize>,
     /// Whether the numbers are complex.
@@ -36,8 +36,23 @@ pub struct ResultForecast {
 #[derive(Debug, Clone)]
 pub struct Forecast {
     recording: Recording,
-    results: Vec<ResultForecast>,
+    values: Vec<ValueForecast>,
+    results: Vec<ValueForecast>,
     key_bytes: usize,
+}
+
+impl ValueForecast {
+    fn of(array: &Ciphertext) -> Self {
+        Self {
+            shape: array.shape().to_vec(),
+            is_complex: array.is_complex(),
+            encoding: array.encoding(),
+            level: array.level(),
+            bound: array.bound(),
+            error_rms: array.error_rms(),
+            error_bound: array.error_bound(),
+        }
+    }
 }
 
 impl Forecast {
@@ -57,24 +72,17 @@ impl Forecast {
             .iter()
             .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
         let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
+        let mut values = Vec::with_capacity(function.graph.inputs + function.graph.nodes.len());
         let found =
-            replay(&function.graph, &function.results, &choices.bootstrapped, &symbols, |_, _| Ok(()))?;
-        let results = found.iter().map(|result| {
-            let settled = result.settled()?;
-            Ok(ResultForecast {
-                shape: settled.shape().to_vec(),
-                is_complex: settled.is_complex(),
-                encoding: settled.encoding(),
-                level: settled.level(),
-                bound: settled.bound(),
-                error_rms: settled.error_rms(),
-                error_bound: settled.error_bound(),
-            })
-        });
+            replay(&function.graph, &function.results, &choices.bootstrapped, &symbols, |_, value| {
+                values.push(ValueForecast::of(value.data()));
+                Ok(())
+            })?;
+        let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let results = results.collect::<Result<Vec<_>, CkksError>>()?;
         let recording = evaluator.recorded();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
-        Ok(Self { recording, results, key_bytes })
+        Ok(Self { recording, values, results, key_bytes })
     }
 
     /// The evaluation keys, each for the highest level that it is used at.
@@ -89,9 +97,15 @@ impl Forecast {
         &self.recording
     }
 
-    /// The results.
+    /// All values: the inputs, then the result of each operation, before its rescale.
     #[must_use]
-    pub fn results(&self) -> &[ResultForecast] {
+    pub fn values(&self) -> &[ValueForecast] {
+        &self.values
+    }
+
+    /// The results, rescaled.
+    #[must_use]
+    pub fn results(&self) -> &[ValueForecast] {
         &self.results
     }
 

@@ -75,6 +75,7 @@ impl ProgramInput {
     /// Those of the layout, and of [`Evaluator::take_symbol`].
     pub(super) fn symbol(&self, evaluator: &Evaluator, level: Level) -> Result<Ciphertext, CkksError> {
         let params = evaluator.params();
+        params.check_level(level)?;
         let options = self.options(level);
         let layout = self.layout(params.degree())?;
         let scale = params.scale(level);

@@ -37,7 +37,7 @@ mod stored;
 mod text;
 
 pub use arrangement::Arrangement;
-pub use forecast::{Forecast, ResultForecast};
+pub use forecast::{Forecast, ValueForecast};
 pub use input::ProgramInput;
 pub use recording::{FunctionRecording, RecordedFunction};
 pub use search::{Candidate, CompileOptions};
@@ -65,6 +65,14 @@ pub struct Choices {
     pub bootstrap_below: Option<Level>,
     /// The values that are bootstrapped once they are computed, ascending.
     pub bootstrapped: Vec<usize>,
+}
+
+impl Choices {
+    /// Whether anything is bootstrapped.
+    #[must_use]
+    pub fn bootstraps(&self) -> bool {
+        self.bootstrap_below.is_some() || !self.bootstrapped.is_empty()
+    }
 }
 
 /// A function of encrypted arrays with everything that was chosen for it. Cheap to clone.
@@ -165,7 +173,8 @@ impl Program {
         results.into_iter().map(|result| Ok(Ciphertext::clone(&*result.settled()?))).collect()
     }
 
-    /// As [`Program::run`]; `seen` is called with the number of each value once it is computed.
+    /// As [`Program::run`]; `seen` is called with the number of each value and the value once it is computed,
+    /// the inputs first.
     ///
     /// # Errors
     /// As [`Program::run`], and those of `seen`.

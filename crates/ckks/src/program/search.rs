@@ -9,6 +9,7 @@ use clathrate_lattice::{Level, SecretDistribution};
 use super::recording::{recording_params, spec_of};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
+use crate::encrypted_array::ArrayOperation;
 use crate::error::{CkksError, ErrorKind};
 use crate::parameters::{Params, Runtime, presets};
 
@@ -85,6 +86,9 @@ const SPECIALS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 /// Dry runs that correct a scale, and levels that are added because a dry run needs more.
 const CORRECTIONS: usize = 3;
 const MORE_LEVELS: usize = 8;
+
+/// More special primes make a chain at most this much faster.
+const FAR: f64 = 4.0;
 
 /// Presets that are no candidates: those that protect nothing, and those of papers.
 const NO_CANDIDATES: [&str; 2] = ["insecure", "paper"];
@@ -164,10 +168,17 @@ impl Miss {
 struct Search<'s> {
     function: &'s RecordedFunction,
     options: &'s CompileOptions,
+    /// A program that is there already: parameters that cost far more are not looked at closely.
+    known: Option<&'s Program>,
     tried: &'s mut Vec<Candidate>,
 }
 
 impl Search<'_> {
+    /// The price of the program that is there already.
+    fn limit(&self) -> f64 {
+        self.known.map_or(f64::INFINITY, |known| known.forecast().price())
+    }
+
     /// Why a forecast does not satisfy the options.
     fn refusal(&self, forecast: &Forecast) -> Option<Miss> {
         if let Some(error) = self.options.error {
@@ -252,10 +263,15 @@ impl Search<'_> {
             match self.chain_of(1 << log_degree, &depth) {
                 Ok(found) => {
                     let price = |found: &Program| found.forecast().price();
-                    if best.as_ref().is_some_and(|best| price(best) <= price(&found)) {
+                    let own = price(&found);
+                    if best.as_ref().is_some_and(|best| price(best) <= own) {
                         break;
                     }
                     best = Some(found);
+                    // Larger degrees are slower still.
+                    if own > self.limit() {
+                        break;
+                    }
                 }
                 Err(miss) => {
                     self.tried.push(Candidate {
@@ -295,6 +311,9 @@ impl Search<'_> {
     /// The number of special primes with the least predicted time.
     fn with_scale(&mut self, sizes: Sizes, most: usize) -> Result<Program, Miss> {
         let (mut found, mut sizes) = self.sized(sizes, most)?;
+        if found.forecast().price() > FAR * self.limit() {
+            return Ok(found);
+        }
         for special in &SPECIALS[1..] {
             let Ok((other, wider)) = self.sized(Sizes { special: *special, ..sizes }, most) else { break };
             if other.forecast().price() >= found.forecast().price() {
@@ -442,10 +461,17 @@ impl Search<'_> {
         if let Some(params) = self.options.params.clone() {
             return self.with_params(&params);
         }
+        // Whoever bootstraps by himself wants parameters that can.
+        let nodes = &self.function.graph.nodes;
+        if nodes.iter().any(|node| node.operation == ArrayOperation::Bootstrap) {
+            return self.bootstrapping();
+        }
         match self.chain() {
             Ok(found) => Ok(found),
             // What stops on every set of parameters is no matter of parameters.
             Err(miss) if miss.kind == 3 && miss.error.is_some() => Err(miss),
+            // Bootstraps take far longer than what another way of encryption does without them.
+            Err(miss) if self.known.is_some_and(|known| !known.choices().bootstraps()) => Err(miss),
             Err(miss) => match self.bootstrapping() {
                 Ok(found) => Ok(found),
                 Err(other) => Err(if other.is_nearer(&miss) { other } else { miss }),
@@ -507,7 +533,8 @@ impl Program {
         let mut nearest: Option<(Miss, Vec<Candidate>)> = None;
         for function in functions {
             let mut tried = Vec::new();
-            match (Search { function, options, tried: &mut tried }).fastest() {
+            let known = best.as_ref().map(|(best, _)| best);
+            match (Search { function, options, known, tried: &mut tried }).fastest() {
                 Ok(program) => {
                     let price = program.forecast().price();
                     if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {

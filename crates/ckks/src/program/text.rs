@@ -5,7 +5,7 @@ use std::fmt;
 use clathrate_arith::text::counted;
 use serde_json::Value;
 
-use super::{Program, ResultForecast};
+use super::{Program, ValueForecast};
 use crate::encrypted_array::{ArrayGraph, ArrayOperation, GraphOperand};
 
 /// Bytes per mebibyte.
@@ -73,7 +73,7 @@ pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str]) -> String {
     text
 }
 
-fn result_text(name: &str, result: &ResultForecast) -> String {
+fn result_text(name: &str, result: &ValueForecast) -> String {
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
     let bound = result.bound.map_or_else(String::new, |bound| format!(", numbers up to {bound:.3e}"));
     let error = match (result.error_rms, result.error_bound) {
