@@ -257,13 +257,13 @@ class Program(Saved, of=native.Program):
         """
         return self._native.graph_text()
 
-    def run(self, keys: EvaluationKeys, *inputs: Ciphertext, progress: Progress = None) -> Any:
+    def run(self, keys: EvaluationKeys | None, *inputs: Ciphertext, progress: Progress = None) -> Any:
         """Computes the results of encrypted inputs.
 
         Parameters
         ----------
-        keys : EvaluationKeys
-            The owner's keys for the program, `SecretKey.keys(program)`.
+        keys : EvaluationKeys or None
+            The owner's keys for the program, `SecretKey.keys(program)`; None where it needs none.
         *inputs : Ciphertext
             The arrays, encrypted for the program (`SecretKey.encrypt(program, ...)`), in the order of the function's parameters.
         progress : bool or callable, optional

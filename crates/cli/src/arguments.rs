@@ -103,6 +103,12 @@ pub(crate) enum Verb {
     Convert(Convert),
     /// Bring an encrypted array back to a high level
     Bootstrap(Bootstrap),
+    /// Run a program on encrypted arrays
+    ///
+    /// `clathrate.compile` in Python makes programs. `inspect` shows what a program does, what it needs and
+    /// what it costs. The owner makes its keys by `keygen --params PROGRAM --program`, and encrypts its inputs
+    /// by `encrypt --params PROGRAM --as NAME`.
+    Run(RunProgram),
     /// Convert messages of light clients to arrays in slots, as they arrive in a folder or on standard input
     ///
     /// Every message is stored in the inbox before it is acknowledged, so no acknowledged message is lost,
@@ -178,6 +184,9 @@ impl Verb {
             Self::Compare(Compare { params, input, with }) => (&params.params, vec![input, with]),
             Self::Tag(Tag { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Inspect(Inspect { file }) => return vec![file],
+            Self::Run(RunProgram { program, keys, inputs, .. }) => {
+                return std::iter::once(program).chain(keys).chain(inputs).map(PathBuf::as_path).collect();
+            }
             Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
         };
         std::iter::once(Path::new(params)).chain(files.into_iter().map(PathBuf::as_path)).collect()
@@ -186,6 +195,7 @@ impl Verb {
     /// The files that the verb writes.
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         match self {
+            Self::Run(run) => run.outputs.iter().map(PathBuf::as_path).collect(),
             Self::Params { action: ParamsAction::Save { output, .. } } => vec![output],
             Self::Keygen(keygen) => {
                 // With --existing the secret key is read.
@@ -226,7 +236,7 @@ pub(crate) enum ParamsAction {
     List,
     /// Degree, chain, security, sizes and precision of a set
     Show {
-        /// A preset, a specification (.toml) or a parameter file
+        /// A preset, a specification (.toml), a parameter file or a program
         #[arg(value_name = "NAME|FILE")]
         source: String,
         /// Whether a file may have insecure parameters.
@@ -238,7 +248,7 @@ pub(crate) enum ParamsAction {
     },
     /// Write a set to a parameter file
     Save {
-        /// A preset, a specification (.toml) or a parameter file
+        /// A preset, a specification (.toml), a parameter file or a program
         #[arg(value_name = "NAME|FILE")]
         source: String,
         /// Whether a file may have insecure parameters.
@@ -253,7 +263,7 @@ pub(crate) enum ParamsAction {
 /// The source of parameters.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ParamsSource {
-    /// A preset, a specification (.toml) or a parameter file
+    /// A preset, a specification (.toml), a parameter file or a program
     #[arg(long, value_name = "NAME|FILE")]
     pub params: String,
     /// Whether a file may have insecure parameters.
@@ -271,7 +281,7 @@ pub(crate) struct Accepted {
 
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap", "samples"]).multiple(true))]
+#[command(group = ArgGroup::new("needs").args(["relinearise", "rotations", "conjugate", "power_rotations", "ranks", "to_rlwe", "shared_mask", "bootstrap", "samples", "program"]).multiple(true))]
 #[command(group = ArgGroup::new("limited").args(["bootstrap", "samples"]).multiple(true))]
 pub(crate) struct Keygen {
     /// Parameters.
@@ -320,6 +330,9 @@ pub(crate) struct Keygen {
     /// With keys that bring N bundles under one mask and separate them again
     #[arg(long, value_name = "N", value_parser = body_count(), requires = "evaluation")]
     pub shared_mask: Option<u16>,
+    /// With the keys of the program that --params names
+    #[arg(long, requires = "evaluation")]
+    pub program: bool,
     /// With the keys for bootstraps of arrays with N slots in each polynomial, or with all slots
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "0", requires = "evaluation")]
     pub bootstrap: Option<usize>,
@@ -447,6 +460,9 @@ pub(crate) struct Encrypt {
     /// The ciphertext to write
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// The input, by its name, of the program that --params names: encrypt as it expects
+    #[arg(long = "as", value_name = "NAME", conflicts_with_all = ["encoding", "level", "bodies", "lanes", "bound"])]
+    pub input_name: Option<String>,
     /// The encoding of entries [default: coefficients for real matrices, otherwise slots]
     #[arg(long)]
     pub encoding: Option<EncodingName>,
@@ -464,6 +480,26 @@ pub(crate) struct Encrypt {
     /// then refused [default: none]
     #[arg(long, value_name = "X")]
     pub bound: Option<f64>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunProgram {
+    /// The program
+    #[arg(value_name = "PROGRAM")]
+    pub program: PathBuf,
+    /// The evaluation keys of the program, if it needs some
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// An encrypted array for each input of the program, in the order of its inputs; give the option for each
+    #[arg(long = "input", value_name = "FILE", required = true)]
+    pub inputs: Vec<PathBuf>,
+    /// The ciphertext to write for each result, in the order of the results; give the option for each
+    #[arg(long = "output", value_name = "FILE", required = true)]
+    pub outputs: Vec<PathBuf>,
+    /// Which parameters are accepted.
+    #[command(flatten)]
+    pub accepted: Accepted,
 }
 
 /// The files of a computation on one encrypted array.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use clathrate_ckks::file::{FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
+use clathrate_ckks::file::{FileKind, FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
 use clathrate_ckks::parameters::{preset, preset_names};
+use clathrate_ckks::program::Program;
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
 use crate::arguments::Accepted;
@@ -37,7 +38,7 @@ pub(crate) fn load<T>(
     read(&reader).map_err(|error| Failure::file(path, error))
 }
 
-/// The parameters that `source` names: a preset, a specification in TOML, or a parameter file. Presets may be
+/// The parameters that `source` names: a preset, a specification in TOML, a parameter file, or a program. Presets may be
 /// insecure, because their names say so; sets below 128 bits of security from a file are refused unless
 /// `accepted` allows them.
 ///
@@ -65,7 +66,26 @@ pub(crate) fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Res
     if !streams::is_stdin(path) && !path.exists() && !source.contains(['.', '/', '\\']) {
         preset(source)?;
     }
-    load(path, |reader| Params::from_reader(reader, accepted.allow_insecure, runtime))
+    load(path, |reader| match reader.label().kind {
+        FileKind::Program => {
+            let program = Program::from_reader(reader, accepted.allow_insecure, runtime)?;
+            Ok(program.params().clone())
+        }
+        _ => Params::from_reader(reader, accepted.allow_insecure, runtime),
+    })
+}
+
+/// The program in the file at `path`, which `--params` names for an option that needs one.
+///
+/// # Errors
+/// `Failure::Usage` for the name of a preset; errors of the file.
+pub(crate) fn program(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Program, Failure> {
+    if preset_names().iter().any(|name| name == source) {
+        return Err(Failure::Usage(format!(
+            "--params names the preset {source}, and this takes a program: give the program's file as --params"
+        )));
+    }
+    load(Path::new(source), |reader| Program::from_reader(reader, accepted.allow_insecure, runtime))
 }
 
 /// Refuses to write over a secret key.

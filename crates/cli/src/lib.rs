@@ -130,6 +130,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         Verb::Sum(arguments) => verbs::evaluate::sum(arguments, &console, &runtime),
         Verb::Polynomial(arguments) => verbs::evaluate::polynomial(arguments, &console, &runtime),
         Verb::Convert(arguments) => verbs::evaluate::convert(arguments, &console, &runtime),
+        Verb::Run(arguments) => verbs::run::run(arguments, &console, &runtime),
         Verb::Bootstrap(arguments) => verbs::bootstrap::run(arguments, &console, &runtime),
         Verb::Pack(arguments) => verbs::pack::run(arguments, &console, &runtime),
         Verb::Decrypt(arguments) => verbs::decrypt::run(arguments, &console, &runtime),

@@ -4,14 +4,14 @@ use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
     Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction, ValueForecast,
 };
-use clathrate_ckks::{CkksError, Encoding};
+use clathrate_ckks::{CkksError, Encoding, Evaluator};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrays::to_numpy;
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
-use crate::evaluation_keys::PyEvaluationKeys;
+use crate::evaluation_keys::{PyEvaluationKeys, attachable};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
@@ -244,17 +244,21 @@ impl PyProgram {
     fn run(
         &self,
         py: Python<'_>,
-        keys: Py<PyEvaluationKeys>,
+        keys: Option<&Bound<'_, PyAny>>,
         inputs: Vec<Py<PyCiphertext>>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<PyCiphertext>> {
-        let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
+        let keys = keys.map(attachable).transpose()?;
+        let evaluator = match &keys {
+            Some(keys) => keys.get().evaluator(None).map_err(|error| raise(py, error))?,
+            None => Evaluator::new(self.program.params()),
+        };
         let evaluator = evaluator.keeping(&self.params.get().plans);
         let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
         let results = running(py, progress, "run", |progress| {
             self.program.run(&evaluator.with_progress(progress.clone()), &inputs)
         })?;
-        results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, &keys)).collect()
+        results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
     }
 
     /// As `run`, with every value in place of the results.
@@ -273,7 +277,7 @@ impl PyProgram {
             self.program.run_seen(&evaluator, &inputs, |number, value| {
                 // A product at level 0 has no level left to be rescaled.
                 let given = value.settled().unwrap_or_else(|_| value.data().clone());
-                let told = PyCiphertext::with(py, (*given).clone(), &self.params, &keys)
+                let told = PyCiphertext::with(py, (*given).clone(), &self.params, Some(&keys))
                     .and_then(|value| seen.call1((number, value)));
                 told.map(drop).map_err(|error| {
                     failure = Some(error);

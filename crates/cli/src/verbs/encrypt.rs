@@ -27,6 +27,32 @@ fn read_key(reader: &FileReader<'_>, params: &Params) -> Result<Key, CkksError> 
     }
 }
 
+/// How the input `name` of a program is encrypted, for an array of shape `shape`.
+fn options_of(
+    arguments: &Encrypt,
+    name: &str,
+    shape: &[usize],
+    runtime: &Runtime,
+) -> Result<EncryptOptions, Failure> {
+    let source = &arguments.params;
+    let program = files::program(&source.params, source.accepted, runtime)?;
+    let names: Vec<&str> = program.inputs().iter().map(|input| input.name.as_str()).collect();
+    let Some(index) = names.iter().position(|own| *own == name) else {
+        return Err(Failure::Usage(format!(
+            "the program has no input \"{name}\": its inputs are {}",
+            names.join(", ")
+        )));
+    };
+    let expected = &program.inputs()[index].shape;
+    if expected != shape {
+        return Err(Failure::Usage(format!(
+            "the input \"{name}\" of the program has the shape {expected:?}, and {} has {shape:?}",
+            arguments.input.display()
+        )));
+    }
+    Ok(program.options(index)?)
+}
+
 /// Runs the verb.
 pub(crate) fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
     let output: &Path = &arguments.output;
@@ -35,13 +61,17 @@ pub(crate) fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> 
     warn_insecure(console, &params);
     let key = files::load(&arguments.key, |reader| read_key(reader, &params))?;
     let array = npy::read(&arguments.input).map_err(|error| Failure::array(&arguments.input, error))?;
-    let options = EncryptOptions {
+    let given = EncryptOptions {
         encoding: arguments.encoding.map(Into::into),
         level: arguments.level.map(Level),
         bodies: arguments.bodies.map(Into::into),
         bound: arguments.bound,
         lanes: arguments.lanes,
         ..EncryptOptions::default()
+    };
+    let options = match &arguments.input_name {
+        Some(name) => options_of(arguments, name, &array.shape, runtime)?,
+        None => given,
     };
     let bar = console.progress("encrypt");
     let ciphertext = match key {

@@ -1,10 +1,11 @@
 //! `clathrate inspect`: describes a file and checks each of its parts. Needs no parameters and no key.
 
 use clathrate_arith::text::counted;
-use clathrate_ckks::Layout;
 use clathrate_ckks::file::container::FORMAT_VERSION;
 use clathrate_ckks::file::{FileError, FileKind, ParameterId};
+use clathrate_ckks::program::Program;
 use clathrate_ckks::store::fingerprint;
+use clathrate_ckks::{Layout, Runtime};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -85,6 +86,18 @@ pub(crate) fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure>
         (label.kind == FileKind::PublicKey && damage.is_none()).then(|| fingerprint(&reader).ok()).flatten();
     lines.extend(fingerprint.iter().map(|print| format!("  fingerprint {print}")));
     let intact = damage.is_none();
+    // A program whose dry run fails is no program, and is described by its metadata alone. Its security is
+    // computed from its parameters, whatever its label says.
+    let program = (label.kind == FileKind::Program && intact)
+        .then(|| Program::from_reader(&reader, true, &Runtime::default()));
+    match &program {
+        Some(Ok(program)) => {
+            lines.extend(program.to_string().lines().map(|line| format!("  {line}")));
+            lines.extend(program.graph_text().lines().map(|line| format!("    {line}")));
+        }
+        Some(Err(error)) => lines.push(format!("  program    cannot be used: {error}")),
+        None => {}
+    }
     lines.push(format!(
         "  checksums  {}",
         if intact { "header and all sections intact" } else { "a section is damaged" }
@@ -101,6 +114,7 @@ pub(crate) fn run(arguments: &Inspect, console: &Console) -> Result<(), Failure>
         "fingerprint": fingerprint,
         "sections": sections,
         "intact": intact,
+        "security_bits": program.as_ref().and_then(|program| Some(program.as_ref().ok()?.params().security_bits())),
     });
     console.result(lines.join("\n"), &document)?;
     damage.map_or(Ok(()), |error| Err(Failure::file(path, error)))

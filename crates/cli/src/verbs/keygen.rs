@@ -35,7 +35,15 @@ pub(crate) fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> R
     check_outputs(arguments)?;
     let params = files::params(&arguments.params.params, arguments.params.accepted, runtime)?;
     warn_insecure(console, &params);
-    let needs = needs(arguments, &params)?;
+    let mut needs = needs(arguments, &params)?;
+    if arguments.program {
+        let source = &arguments.params;
+        let program = files::program(&source.params, source.accepted, runtime)?;
+        needs = needs.merge(program.forecast().needs());
+    }
+    if arguments.evaluation.is_some() && needs.is_empty() {
+        return Err(Failure::Usage(no_key(arguments)));
+    }
     let secret = if arguments.existing {
         files::load(&arguments.secret, |reader| SecretKey::from_reader(reader, &params))?
     } else {
@@ -175,10 +183,11 @@ fn needs(arguments: &Keygen, params: &Params) -> Result<KeyNeeds, Failure> {
         needs = needs.merge(&plan.needs_of(&arguments.kind.secrets())?);
     }
     needs = needs.along(&arguments.ranks, arguments.to_rlwe, key_level);
-    if arguments.evaluation.is_some() && needs.is_empty() {
-        return Err(Failure::Usage(
-            "a rotation by 0 needs no key: there is no evaluation key to make".to_owned(),
-        ));
-    }
     Ok(needs)
+}
+
+/// Why there is no evaluation key to make.
+fn no_key(arguments: &Keygen) -> String {
+    let reason = if arguments.program { "the program needs no key" } else { "a rotation by 0 needs no key" };
+    format!("{reason}: there is no evaluation key to make")
 }

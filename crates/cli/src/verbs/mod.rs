@@ -11,6 +11,7 @@ pub(crate) mod keygen;
 pub(crate) mod matmul;
 pub(crate) mod pack;
 pub(crate) mod params;
+pub(crate) mod run;
 pub(crate) mod selftest;
 pub(crate) mod tag;
 pub(crate) mod tune;

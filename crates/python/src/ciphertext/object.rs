@@ -56,11 +56,13 @@ impl PyCiphertext {
         py: Python<'_>,
         data: Ciphertext,
         params: &Py<PyParams>,
-        keys: &Py<PyEvaluationKeys>,
+        keys: Option<&Py<PyEvaluationKeys>>,
     ) -> PyResult<Self> {
-        let params = PyParams::of(py, data.params(), params)?;
+        let plain = Self::new(py, data, params)?;
+        let Some(keys) = keys else { return Ok(plain) };
         let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
-        Ok(Self::made(EncryptedArray::new(data, &evaluator), params, Some(keys.clone_ref(py))))
+        let array = plain.array.with_evaluator(&evaluator);
+        Ok(Self::made(array, plain.params, Some(keys.clone_ref(py))))
     }
 
     pub fn data(&self) -> &Ciphertext {
