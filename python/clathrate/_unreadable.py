@@ -150,7 +150,11 @@ class UnreadableView(Unreadable):
 
         def __getattr__(self, name: str) -> Any:
             from ._ciphertext import Ciphertext
+            from ._ciphertext.figures import Figures
 
+            # Where an array stands is known without moving its numbers.
+            if isinstance(getattr(Figures, name, None), property) and self._in_slots():
+                return getattr(self.T, name)
             if hasattr(Ciphertext, name) and not name.startswith("_") and self._in_slots():
                 return getattr(self.to_rows(), name)
             return super().__getattr__(name)

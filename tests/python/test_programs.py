@@ -1,0 +1,343 @@
+"""Programs: a function compiled once gives the function's numbers within its stated errors, with the keys, levels and shapes it predicts."""
+
+from __future__ import annotations
+
+import pathlib
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import clathrate as cl
+
+Function = Callable[..., Any]
+
+# Random programs before a commit, and with --full.
+FEW, MANY = 25, 600
+
+
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, size=shape)
+
+
+def flattened(results: Any) -> list[Any]:
+    """The arrays among results, in their order."""
+    if isinstance(results, dict):
+        return [array for part in results.values() for array in flattened(part)]
+    if isinstance(results, (list, tuple)):
+        return [array for part in results for array in flattened(part)]
+    return [results]
+
+
+def check(function: Function, *data: np.ndarray, approximation: float = 0.0, **options: Any) -> cl.Program:
+    """The function compiled and run, beside the function of the arrays and what the program predicts."""
+    described = [cl.Input(array.shape, bound=max(float(np.abs(array).max()), 1e-3), is_complex=np.iscomplexobj(array)) for array in data]
+    program = cl.compile(function, *described, **options)
+    owner = cl.SecretKey.generate(program)
+    inputs = owner.encrypt(program, *data)
+    results = program.run(owner.keys(program), *(inputs if isinstance(inputs, list) else [inputs]))
+    expected = flattened(function(*data))
+    found, decrypted = flattened(results), flattened(owner.decrypt(results))
+    assert len(found) == len(program.results) == len(expected)
+    for array, numbers_of, forecast, right in zip(found, decrypted, program.results, expected, strict=True):
+        shape = array.shape if not isinstance(array, cl.TransposedCiphertext) else array.T.shape
+        level = array.level if not isinstance(array, cl.TransposedCiphertext) else array.T.level
+        assert (shape, level) == (forecast.shape, forecast.level)
+        assert numbers_of.shape == np.shape(right)
+        error = np.abs(numbers_of - right).max()
+        assert forecast.error_bound is None or error <= forecast.error_bound + approximation, (error, forecast.error_bound)
+        if forecast.bound is not None:
+            assert np.abs(right).max() <= forecast.bound * (1 + 1e-9)
+    return program
+
+
+FUNCTIONS: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
+    "a mean of squares": (lambda x: ((x - x.mean()) ** 2).mean() + 0.5, (numbers(100),)),
+    "statistics": (lambda x: {"mean": x.mean(axis=0), "var": x.var(axis=0)}, (numbers(64, 30),)),
+    "small matrices": (lambda a, b: a @ b, (numbers(8, 8), numbers(8, 8, seed=1))),
+    "a stack of matrices": (lambda a, b: a @ b, (numbers(4, 3, 5), numbers(4, 5, 2, seed=1))),
+    "a plain matrix": (lambda x: numbers(7, 64, seed=2) @ x, (numbers(64, 30),)),
+    "a plain matrix on the right": (lambda x: x @ numbers(30, 4, seed=2), (numbers(64, 30),)),
+    "a matrix and a vector": (lambda x: numbers(16, 300, seed=2) @ x, (numbers(300),)),
+    "several results": (lambda x, y: (x + y, [x * y, x - 1]), (numbers(20), numbers(20, seed=1))),
+    "differences": (lambda x: x[1:] - x[:-1], (numbers(300),)),
+    "a convolution": (lambda x: np.convolve(x, [0.5, 0.25, 0.25], mode="valid"), (numbers(200),)),
+    "a covariance": (lambda x: np.cov(x, rowvar=False), (numbers(20, 4),)),
+    "einsum": (lambda a, b: np.einsum("ij,kj->ik", a, b), (numbers(4, 6), numbers(3, 6, seed=1))),
+    "a polynomial": (cl.Polynomial([0.5, 1.0, 0.0, -0.25]), (numbers(50),)),
+    "a power": (lambda x: x**20, (numbers(50),)),
+    "complex numbers": (lambda x: (x * np.conj(x)).sum(), (numbers(20) + 1j * numbers(20, seed=1),)),
+    "axes": (lambda x: np.transpose(x, (1, 0, 2)).sum(axis=2), (numbers(2, 3, 4),)),
+    "joined": (lambda x, y: np.concatenate([x, y * 2.0]), (numbers(5), numbers(3, seed=1))),
+    "a choice": (lambda x, y: np.where(np.arange(6) % 2 == 0, x, y), (numbers(6), numbers(6, seed=1))),
+    "integers": (lambda x: 3 * x - 2, (numbers(10),)),
+    "logistic regression": (lambda x: cl.sigmoid(x @ numbers(8, seed=3), error=1e-4), (numbers(40, 8),)),
+    "a softmax": (lambda x: cl.softmax(x, error=1e-3, bound=1.0), (numbers(4),)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_program_gives_the_numbers_of_its_function(name: str) -> None:
+    function, data = FUNCTIONS[name]
+    program = check(function, *data, error=1e-3)
+    assert all(own.error_bound is None or own.error_bound <= 1e-3 for own in program.results)
+    assert program.params.security_bits >= 128
+    # The same operations on plain numbers.
+    found = program.check(*data)
+    assert found.outside == ()
+    assert found.difference <= 2e-3
+    # A file and a pickle are the same program.
+    again = cl.from_bytes(program.to_bytes())
+    assert again.explain().splitlines()[:4] == program.explain().splitlines()[:4]
+    assert (again.graph(), again.results, again.needs) == (program.graph(), program.results, program.needs)
+    assert pickle.loads(pickle.dumps(program)).graph() == program.graph()
+
+
+class Tree:
+    """A random function of one or two arrays: steps on values, which are applied to NumPy's arrays and to encrypted ones."""
+
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        shape = draw(st.sampled_from([(1,), (2,), (5,), (40,), (257,), (3, 4), (1, 6), (6, 1), (2, 3, 4)]))
+        self.data = [numbers(*shape, seed=draw(st.integers(0, 9)))]
+        if draw(st.booleans()):
+            self.data.append(numbers(*shape, seed=draw(st.integers(10, 19))))
+        self.steps: list[tuple[str, Function, tuple[int, ...]]] = []
+        values: list[np.ndarray] = list(self.data)
+        for _ in range(draw(st.integers(1, 6))):
+            name, step, operands = self.step(draw, values)
+            result = np.asarray(step(*(values[own] for own in operands)))
+            if result.size > 600 or np.abs(result).max() > 1e4:
+                continue
+            self.steps.append((name, step, operands))
+            values.append(result)
+
+    def step(self, draw: Callable[[Any], Any], values: list[np.ndarray]) -> tuple[str, Function, tuple[int, ...]]:
+        place = draw(st.integers(0, len(values) - 1))
+        x = values[place]
+        alike = [own for own, value in enumerate(values) if value.shape == x.shape]
+        other = draw(st.sampled_from(alike))
+        plain = numbers(*x.shape, seed=draw(st.integers(20, 29)))
+        factor = draw(st.sampled_from([2.0, -0.5, 0.25]))
+        axis = draw(st.integers(0, x.ndim - 1)) if x.ndim else None
+        choices: list[tuple[str, Function, tuple[int, ...]]] = [
+            ("x + y", lambda x, y: x + y, (place, other)),
+            ("x - y", lambda x, y: x - y, (place, other)),
+            ("x * y", lambda x, y: x * y, (place, other)),
+            ("x * plain", lambda x: x * plain, (place,)),
+            ("plain - x", lambda x: plain - x, (place,)),
+            (f"{factor} * x + 1", lambda x: factor * x + 1, (place,)),
+            ("x ** 3", lambda x: x**3, (place,)),
+            ("-3 * x", lambda x: -3 * x, (place,)),
+            (f"sum({axis})", lambda x: x.sum(axis=axis), (place,)),
+            (f"mean({axis})", lambda x: x - x.mean(axis=axis, keepdims=True), (place,)),
+            ("var", lambda x: x.var(), (place,)),
+        ]
+        if x.ndim:
+            choices += [
+                ("x.reshape(-1)", lambda x: x.reshape(-1), (place,)),
+                ("flip", lambda x: np.flip(x, axis=axis), (place,)),
+                ("roll", lambda x: np.roll(x, 2, axis=axis), (place,)),
+                ("beside itself", lambda x: np.concatenate([x, x], axis=axis), (place,)),
+            ]
+        if x.ndim == 2:
+            matrix = numbers(3, x.shape[0], seed=draw(st.integers(30, 39)))
+            choices += [
+                ("x @ x.T", lambda x: np.einsum("ij,kj->ik", x, x), (place,)),
+                ("M @ x", lambda x: matrix @ x, (place,)),
+                ("x @ M.T", lambda x: x @ numbers(x.shape[1], 2, seed=3), (place,)),
+            ]
+        return draw(st.sampled_from(choices))
+
+    def __call__(self, *arrays: Any) -> Any:
+        values = list(arrays)
+        for _, step, operands in self.steps:
+            values.append(step(*(values[own] for own in operands)))
+        return values[-1], values[len(arrays)]
+
+    def __repr__(self) -> str:
+        return f"{[array.shape for array in self.data]}: {[(name, operands) for name, _, operands in self.steps]}"
+
+
+@st.composite
+def trees(draw: Callable[[Any], Any]) -> Tree:
+    return Tree(draw)
+
+
+def assert_right(tree: Tree) -> None:
+    if tree.steps:
+        check(tree, *tree.data)
+
+
+@hypothesis.settings(max_examples=FEW, deadline=None, derandomize=True, database=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(trees())
+def test_random_programs(tree: Tree) -> None:
+    assert_right(tree)
+
+
+@pytest.mark.full
+@hypothesis.settings(max_examples=MANY, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck))
+@hypothesis.given(trees())
+def test_many_random_programs(tree: Tree) -> None:
+    assert_right(tree)
+
+
+def test_sample_data_gives_bounds_with_a_margin() -> None:
+    X = numbers(30, 4) * 8
+    program = cl.compile(lambda x: x.mean(axis=0), X, error=1e-4)
+    (own,) = program.inputs
+    assert own.bound == pytest.approx(1.5 * np.abs(X).max())
+    assert (own.name, own.shape, own.is_complex) == ("x", (30, 4), False)
+
+
+def test_what_a_function_may_not_do_is_refused_when_it_is_compiled() -> None:
+    x = cl.Input((4,), bound=1.0)
+    with pytest.raises(TypeError, match="cannot be compared"):
+        cl.compile(lambda x: x if x.sum() > 0 else -x, x)
+    with pytest.raises(TypeError, match="return encrypted arrays"):
+        cl.compile(lambda x: 3.0, x)
+    with pytest.raises(TypeError, match="return encrypted arrays"):
+        cl.compile(lambda x: None, x)
+    with pytest.raises(cl.DataError, match="at least one input"):
+        cl.compile(lambda: 1.0)
+    with pytest.raises(cl.DataError, match="decides about places"):
+        cl.compile(lambda x: x, cl.Input((4,), bound=1.0, copies=2))
+    with pytest.raises(cl.DataError, match="above 0"):
+        cl.compile(lambda x: x * x, x, error=0.0)
+    with pytest.raises(cl.DataError, match="not finite"):
+        cl.compile(lambda x: x * x, np.array([1.0, np.nan]))
+    owner = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
+    y = owner.encrypt(numbers(4), bound=1.0)
+    with pytest.raises(cl.ClathrateError, match="encrypted already|symbol"):
+        cl.compile(lambda x: x + y, x)
+    with pytest.raises(cl.ClathrateError, match="depends on parameters"):
+        cl.compile(lambda x: x.to_rank(2), x)
+
+
+def test_an_error_beyond_reach_names_the_best_one() -> None:
+    with pytest.raises(cl.ParamsError, match=r"allow an error of \d"):
+        cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), error=1e-25)
+    with pytest.raises(cl.ParamsError, match="more than"):
+        cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), key_bytes=1000)
+    with pytest.raises(cl.ParamsError, match="more than"):
+        cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), memory=1000)
+
+
+def test_inputs_keys_and_programs_belong_together() -> None:
+    program = cl.compile(lambda x, y: x * y, cl.Input((3,), bound=1.0), cl.Input((3,), bound=1.0))
+    owner = cl.SecretKey.generate(program)
+    keys = owner.keys(program)
+    x, y = owner.encrypt(program, numbers(3), numbers(3, seed=1))
+    with pytest.raises(cl.ShapeError, match="x, y"):
+        program.run(keys, x)
+    with pytest.raises(TypeError, match="encrypt it for the program"):
+        program.run(keys, x, numbers(3))  # type: ignore[arg-type]
+    with pytest.raises(cl.DataError, match="takes 2 arrays, x, y, and 1 were given"):
+        owner.encrypt(program, numbers(3))
+    with pytest.raises(cl.DataError, match=r"shape \(3,\), and an array of shape \(4,\)"):
+        owner.encrypt(program, numbers(3), numbers(4))
+    with pytest.raises(cl.DataError, match="largest magnitude"):
+        owner.encrypt(program, numbers(3), 2 * np.ones(3))
+    with pytest.raises(cl.ClathrateError):
+        program.run(None, x, y)
+    other = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
+    with pytest.raises(cl.WrongParamsError, match="compile it with `params=secret_key.params`"):
+        other.keys(program)
+    stranger = cl.SecretKey.generate(program)
+    with pytest.raises(cl.WrongSecretError):
+        program.run(stranger.keys(program), x, y)
+    # A public key encrypts for the program, too.
+    public = owner.public_key().encrypt(program, numbers(3), numbers(3, seed=1))
+    assert np.allclose(owner.decrypt(program.run(keys, *public)), numbers(3) * numbers(3, seed=1), atol=1e-5)
+
+
+def test_results_are_arrays_that_go_on() -> None:
+    """Programs and operators mix: results carry the keys."""
+    program = cl.compile(lambda x: x * x, cl.Input((4,), bound=1.0), params=cl.Params.preset("n13"))
+    owner = cl.SecretKey.generate(program)
+    result = program.run(owner.keys(program), owner.encrypt(program, numbers(4)))
+    assert np.allclose(owner.decrypt(result + 1), numbers(4) ** 2 + 1, atol=1e-5)
+
+
+def test_check_counts_what_is_outside() -> None:
+    program = cl.compile(lambda x: cl.exp(2.0 * x, error=1e-4), cl.Input((3,), bound=1.0))
+    assert program.check([0.5, -1.0, 0.25]).outside == ()
+    found = program.check([0.5, -3.0, 2.0])
+    assert found.outside[0] == "x: 2 of 3 numbers beyond 1, up to 3"
+    assert len(found.outside) >= 2
+    with pytest.raises(cl.DataError, match="takes 1 array"):
+        program.check([1.0], [2.0])
+
+
+def test_debug_decrypts_each_stage() -> None:
+    weights = numbers(5, 20)
+    program = cl.compile(lambda x: (cl.silu(weights @ x, error=1e-3, domain=(-20, 20)) * 2.0).sum(), cl.Input((20,), bound=1.0))
+    owner = cl.SecretKey.generate(program)
+    stages = program.debug(owner, numbers(20))
+    assert [stage.operation.split("(")[0] for stage in stages] == ["x", "v1 = map_rows", "v2 = smooth", "v3 = mul", "v4 = sum"]
+    assert all(stage.largest < 1e-5 and stage.rms <= stage.largest for stage in stages)
+    assert [stage.level for stage in stages] == sorted((stage.level for stage in stages), reverse=True)
+
+
+def test_stages_have_their_names() -> None:
+    def function(x: Any) -> Any:
+        with x.stage("centre"):
+            x = x - x.mean()
+        return x * x
+
+    program = cl.compile(function, cl.Input((10,), bound=1.0))
+    assert "# centre" in program.graph().splitlines()[0]
+    assert "centre" in program.explain()
+
+
+def test_the_command_runs_programs(tmp_path: pathlib.Path) -> None:
+    program = cl.compile(lambda x, w: {"sum": (x * w).sum(), "all": x + w}, cl.Input((9,), bound=1.0), cl.Input((9,), bound=1.0), error=1e-5)
+    program.save(tmp_path / "f.program")
+    np.save(tmp_path / "x.npy", numbers(9))
+    np.save(tmp_path / "w.npy", numbers(9, seed=1))
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        arguments = [sys.executable, "-m", "clathrate", *line.split()]
+        return subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    for line in [
+        "keygen --params f.program --program --secret sk.clt --evaluation k.clt",
+        "encrypt --params f.program --key sk.clt --as x --input x.npy --output x.clt",
+        "encrypt --params f.program --key sk.clt --as w --input w.npy --output w.clt",
+        "run f.program --keys k.clt --input x.clt --input w.clt --output s.clt --output a.clt",
+        "decrypt --params f.program --secret sk.clt --input s.clt --output s.npy",
+        "decrypt --params f.program --secret sk.clt --input a.clt --output a.npy",
+    ]:
+        done = run(line)
+        assert done.returncode == 0, done.stderr
+    assert abs(np.load(tmp_path / "s.npy") - numbers(9) @ numbers(9, seed=1)) < 1e-5
+    assert np.allclose(np.load(tmp_path / "a.npy"), numbers(9) + numbers(9, seed=1), atol=1e-5)
+    shown = run("inspect f.program").stdout
+    assert "v2 = mul(x, w)" in shown and "bits of security" in shown
+    assert "has no input" in run("encrypt --params f.program --key sk.clt --as z --input x.npy --output z.clt").stderr
+    assert "2 results, sum, all" in run("run f.program --keys k.clt --input x.clt --input w.clt --output s.clt").stderr
+    assert "names the preset n13" in run("keygen --params n13 --program --secret s2.clt --evaluation k2.clt").stderr
+    assert not (tmp_path / "z.clt").exists()
+    # The file is the package's.
+    assert cl.load(tmp_path / "f.program").graph() == program.graph()
+
+
+def test_deep_functions_bootstrap() -> None:
+    def function(x: Any) -> Any:
+        for _ in range(6):
+            x = x * x
+        return x
+
+    params = cl.Params.preset("insecure_boot")
+    program = cl.compile(function, cl.Input((512,), bound=1.0), params=params)
+    assert program.bootstrap_below is not None
+    owner = cl.SecretKey.generate(program)
+    found = owner.decrypt(program.run(owner.keys(program), owner.encrypt(program, numbers(512))))
+    bound = program.results[0].error_bound
+    assert bound is not None
+    assert np.abs(found - numbers(512) ** 64).max() <= bound
