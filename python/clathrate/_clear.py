@@ -82,12 +82,15 @@ class Clear:
         The program.
     exact : bool
         Whether functions are themselves, or the approximations that encrypted arrays have.
+    plain : sequence of ndarray
+        The plain inputs.
     """
 
-    def __init__(self, program: native.Program, exact: bool) -> None:
+    def __init__(self, program: native.Program, exact: bool, plain: Sequence[Array] = ()) -> None:
         nodes, self._constants, self._places, self._results = program.parts()
         self._nodes = json.loads(nodes)
         self._exact = exact
+        self._plain = plain
 
     @property
     def results(self) -> list[int]:
@@ -108,6 +111,8 @@ class Clear:
         ((kind, content),) = operand.items()
         if kind == "value":
             return values[content]
+        if kind == "plain":
+            return self._plain[content]
         return self._constants[content] if kind == "constant" else content
 
     def _add(self, own: Any, x: Any, y: Any) -> Any:

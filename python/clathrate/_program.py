@@ -17,6 +17,7 @@ from . import _native as native
 from ._assume import warn_unbounded
 from ._ciphertext import Ciphertext
 from ._clear import Clear
+from ._plain_input import PlainSymbol
 from ._reading import numbers
 from ._stored import Saved
 from ._trace import Input
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _MARGIN = 1.5
 
 # The options of an input that a program takes. Places are its own affair.
-_OPTIONS = ("bound", "is_complex", "encoding", "lanes", "name")
+_OPTIONS = ("bound", "is_complex", "encoding", "lanes", "plain")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class ProgramInput:
         The largest magnitude of the numbers.
     encoding : {"slots", "coefficients"}
         How the numbers are encrypted.
+    plain : bool
+        Whether the array is given in the clear, by whoever runs the program.
     """
 
     name: str
@@ -65,6 +68,7 @@ class ProgramInput:
     bound: float | None
     encoding: str
     _lanes: bool
+    plain: bool
 
 
 @dataclass(frozen=True)
@@ -189,8 +193,8 @@ class Program(Saved, of=native.Program):
     def inputs(self) -> tuple[ProgramInput, ...]:
         """The arrays that it computes on."""
         return tuple(
-            ProgramInput(name, tuple(shape), is_complex, bound, "slots" if in_slots else "coefficients", lanes)
-            for name, shape, is_complex, bound, in_slots, lanes in self._native.inputs
+            ProgramInput(name, tuple(shape), is_complex, bound, "slots" if in_slots else "coefficients", lanes, plain)
+            for name, shape, is_complex, bound, in_slots, lanes, plain in self._native.inputs
         )
 
     @property
@@ -257,15 +261,16 @@ class Program(Saved, of=native.Program):
         """
         return self._native.graph_text()
 
-    def run(self, keys: EvaluationKeys | None, *inputs: Ciphertext, progress: Progress = None) -> Any:
+    def run(self, keys: EvaluationKeys | None, *inputs: Ciphertext | ArrayLike, progress: Progress = None) -> Any:
         """Computes the results of encrypted inputs.
 
         Parameters
         ----------
         keys : EvaluationKeys or None
             The owner's keys for the program, `SecretKey.keys(program)`; None where it needs none.
-        *inputs : Ciphertext
-            The arrays, encrypted for the program (`SecretKey.encrypt(program, ...)`), in the order of the function's parameters.
+        *inputs : Ciphertext or array_like
+            The arrays in the order of the function's parameters, encrypted for the program (`SecretKey.encrypt(program, ...)`); plain inputs
+            as they are.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 
@@ -292,7 +297,8 @@ class Program(Saved, of=native.Program):
         >>> results["product"].round(4)
         array([ 4. , 10. ,  1.5])
         """
-        found = self._native.run(unwrap(keys), [_rows(given) for given in inputs], progress)
+        encrypted, plain = self._sorted(inputs)
+        found = self._native.run(unwrap(keys), encrypted, plain, progress)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
 
     def check(self, *data: ArrayLike) -> Check:
@@ -322,8 +328,8 @@ class Program(Saved, of=native.Program):
         >>> program.check(np.linspace(-2, 2, 100)).difference < 0.1
         True
         """
-        inputs = self._checked(data)
-        exact = Clear(self._native, exact=True).values(inputs)
+        inputs, plain = self._in_clear(data)
+        exact = Clear(self._native, exact=True, plain=plain).values(inputs)
         names = self._operations()
         outside = []
         for name, value, row in zip(names, exact, self._native.values, strict=True):
@@ -333,7 +339,7 @@ class Program(Saved, of=native.Program):
                 outside.append(f"{name}: {beyond} of {value.size} numbers beyond {bound:.6g}, up to {np.abs(value).max():.6g}")
         noise = [own.error_bound for own in self.results]
         known = None if None in noise else max(own for own in noise if own is not None)
-        program = Clear(self._native, exact=False)
+        program = Clear(self._native, exact=False, plain=plain)
         try:
             approximated = program.values(inputs)
         except ClathrateError as refused:
@@ -375,10 +381,10 @@ class Program(Saved, of=native.Program):
         >>> [stage.operation for stage in stages], float(stages[-1].clear), stages[-1].largest < 1e-4
         (['x', 'v1 = mul(x, x)', 'v2 = sum(v1)'], 5.25, True)
         """
-        inputs = self._checked(data)
-        clear = Clear(self._native, exact=False).values(inputs)
+        inputs, plain = self._in_clear(data)
+        clear = Clear(self._native, exact=False, plain=plain).values(inputs)
         names, rows = self._operations(), self._native.values
-        encrypted = owner.encrypt(self, *data)
+        encrypted = owner.encrypt(self, *inputs)
         stages: list[Stage] = []
 
         def seen(number: int, value: native.Ciphertext) -> None:
@@ -388,24 +394,44 @@ class Program(Saved, of=native.Program):
             stages.append(Stage(names[number], value.level, rows[number][5], rms, float(errors.max()), decrypted, clear[number]))
 
         arrays = encrypted if isinstance(encrypted, list) else [encrypted]
-        self._native.run_all(unwrap(owner.keys(self) if keys is None else keys), [_rows(own) for own in arrays], seen)
+        self._native.run_all(unwrap(owner.keys(self) if keys is None else keys), [_rows(own) for own in arrays], plain, seen)
         return stages
 
+    def _sorted(self, given: Sequence[Any]) -> tuple[list[native.Ciphertext], list[Any]]:
+        """The encrypted and the plain ones among the inputs of a run."""
+        inputs = self.inputs
+        self._check_count(given, inputs)
+        encrypted = [_rows(own) for own, known in zip(given, inputs, strict=True) if not known.plain]
+        plain = [numbers(own) for own, known in zip(given, inputs, strict=True) if known.plain]
+        return encrypted, plain
+
     def _operations(self) -> list[str]:
-        """What each value is: the names of the inputs, and the operations."""
-        return [own.name for own in self.inputs] + self.graph().splitlines()
+        """What each value is: the names of the encrypted inputs, and the operations."""
+        return [own.name for own in self.inputs if not own.plain] + self.graph().splitlines()
+
+    def _check_count(self, given: Sequence[Any], inputs: Sequence[ProgramInput]) -> None:
+        if len(given) != len(inputs):
+            names = ", ".join(own.name for own in inputs)
+            arrays = "array" if len(inputs) == 1 else "arrays"
+            raise DataError(f"the program takes {len(inputs)} {arrays}, {names}, and {len(given)} were given")
+
+    def _in_clear(self, arrays: Sequence[ArrayLike]) -> tuple[list[Any], list[Any]]:
+        """The numbers of the inputs that are encrypted, and of the plain ones."""
+        known = list(zip(self.inputs, self._checked(arrays), strict=True))
+        return [array for own, array in known if not own.plain], [array for own, array in known if own.plain]
 
     def _checked(self, arrays: Sequence[ArrayLike]) -> list[Any]:
         """An array for each input, of its shape."""
         inputs = self.inputs
-        if len(arrays) != len(inputs):
-            names = ", ".join(own.name for own in inputs)
-            raise DataError(f"the program takes {len(inputs)} arrays, {names}, and {len(arrays)} were given")
-        given = [np.asarray(numbers(array)) for array in arrays]
-        for own, array in zip(inputs, given, strict=True):
-            if array.shape != own.shape:
-                raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
-        return given
+        self._check_count(arrays, inputs)
+        return [self._of_shape(own, array) for own, array in zip(inputs, arrays, strict=True)]
+
+    def _of_shape(self, own: ProgramInput, given: ArrayLike) -> Any:
+        """An array for an input, of its shape."""
+        array = np.asarray(numbers(given))
+        if array.shape != own.shape:
+            raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
+        return array
 
     @classmethod
     def load(cls, path: AnyPath, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Program:
@@ -469,7 +495,7 @@ class Program(Saved, of=native.Program):
         return f"<pre>{escape(self.explain())}</pre>"
 
     def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any]) -> Any:
-        """The inputs, encrypted by the method of a key; a single one alone."""
+        """The inputs that are encrypted, by the method of a key; a single one alone."""
         # A call with fewer arrays leaves the others at their default.
         arrays = list(itertools.takewhile(lambda array: array is not None, given))
         encrypted = [encrypt(array, **options) for array, options in self._encryptions(arrays)]
@@ -477,7 +503,10 @@ class Program(Saved, of=native.Program):
 
     def _encryptions(self, arrays: Sequence[ArrayLike]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Each array with the arguments of its encryption."""
-        for own, given in zip(self.inputs, self._checked(arrays), strict=True):
+        inputs = [own for own in self.inputs if not own.plain]
+        self._check_count(arrays, inputs)
+        for own, array in zip(inputs, arrays, strict=True):
+            given = self._of_shape(own, array)
             yield (
                 given,
                 {
@@ -581,6 +610,7 @@ def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, 
                 own.get("bound"),
                 own.get("encoding", encoding) == "slots",
                 bool(own.get("lanes", lanes and len(own["shape"]) > 1 and own.get("encoding", encoding) == "slots")),
+                bool(own.get("plain", False)),
             )
             for own in inputs
         ]
@@ -591,9 +621,11 @@ def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, 
 
 def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> native.RecordedFunction:
     recording = native.FunctionRecording(rows)
-    symbols = [cast("Ciphertext", wrap(symbol)) for symbol in recording.symbols()]
+    symbols = iter([cast("Ciphertext", wrap(symbol)) for symbol in recording.symbols()])
+    plain = iter([PlainSymbol(symbol) for symbol in recording.plain()])
+    arguments = [next(plain) if is_plain else next(symbols) for *_, is_plain in rows]
     found: list[Ciphertext] = []
-    arrangement = _taken_apart(function(*symbols), found)
+    arrangement = _taken_apart(function(*arguments), found)
     return recording.finish([array._native for array in found], json.dumps(arrangement))
 
 
@@ -660,16 +692,17 @@ def compile(  # noqa: A001
     ((10,), True, True)
     """
     described = [_described(given, name) for given, name in zip(inputs, _names(function, len(inputs)), strict=True)]
-    if not described:
-        raise DataError("a program has at least one input: give a shape, an `Input` or sample data for each parameter of the function")
+    if all(own.get("plain") for own in described):
+        raise DataError("a program has at least one input that is encrypted: give a shape, an `Input` or sample data for each parameter of the function")
     if any(own.get("bound") is None for own in described):
         warn_unbounded()
     recorded, refusals = [], []
     for rows in _alternatives(described):
         try:
             recorded.append(_recorded(function, rows))
-        except (ClathrateError, TypeError) as refused:
-            refusals.append(refused.with_traceback(None))
+        except Exception as refused:
+            # Another way of encryption may do. The traceback leads to the line that was refused.
+            refusals.append(refused)
     if not recorded:
         raise refusals[0]
     program, _ = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))

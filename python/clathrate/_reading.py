@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._plain_input import PlainSymbol
 from .errors import DataError
 
 _TOO_WIDE = "an integer is beyond double precision, which ends at 1.8e308: scale the data down"
@@ -85,6 +86,8 @@ def numbers(data: Any) -> Any:
         return data
     if isinstance(data, float | complex):
         return data
+    if isinstance(data, PlainSymbol):
+        return data._native
     array = data if type(data) is np.ndarray else _as_array(data)
     kind = array.dtype.kind
     if kind not in "biufc":
@@ -125,7 +128,7 @@ def _as_array(data: Any) -> Any:
 
 def plain(data: Any) -> Any:
     """As `numbers`, of an operator's other side; `NotImplemented` for objects with operators of their own."""
-    if isinstance(data, float | int | complex | list | tuple) or hasattr(data, "__array__") or _library(data) is not None:
+    if isinstance(data, float | int | complex | list | tuple | PlainSymbol) or hasattr(data, "__array__") or _library(data) is not None:
         return numbers(data)
     return NotImplemented
 

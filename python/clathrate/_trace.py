@@ -140,7 +140,7 @@ class Trace(Generic[Result]):
         return f"<pre>{escape(self._table)}</pre>"
 
 
-_OPTIONS = ("encoding", "level", "scale", "is_complex", "bound", "bodies", "axis", "capacity", "lanes", "copies", "order")
+_OPTIONS = ("encoding", "level", "scale", "is_complex", "bound", "bodies", "axis", "capacity", "lanes", "copies", "order", "plain")
 
 
 class Input(Sequence[int]):
@@ -155,7 +155,7 @@ class Input(Sequence[int]):
         The shape of the array.
     **options
         Keywords of `trace` for this array alone: `encoding`, `level`, `scale`, `is_complex`, `bound`, `bodies`, `axis`, `capacity`,
-        `lanes`, `copies`, `order`.
+        `lanes`, `copies`, `order`. For `compile` also `plain=True`: whoever runs the program gives the array in the clear.
 
     Raises
     ------

@@ -203,7 +203,7 @@ def test_what_a_function_may_not_do_is_refused_when_it_is_compiled() -> None:
         cl.compile(lambda x: 3.0, x)
     with pytest.raises(TypeError, match="return encrypted arrays"):
         cl.compile(lambda x: None, x)
-    with pytest.raises(cl.DataError, match="at least one input"):
+    with pytest.raises(cl.DataError, match="at least one input that is encrypted"):
         cl.compile(lambda: 1.0)
     with pytest.raises(cl.DataError, match="decides about places"):
         cl.compile(lambda x: x, cl.Input((4,), bound=1.0, copies=2))

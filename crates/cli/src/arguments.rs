@@ -184,8 +184,13 @@ impl Verb {
             Self::Compare(Compare { params, input, with }) => (&params.params, vec![input, with]),
             Self::Tag(Tag { params, secret, input, .. }) => (&params.params, vec![secret, input]),
             Self::Inspect(Inspect { file }) => return vec![file],
-            Self::Run(RunProgram { program, keys, inputs, .. }) => {
-                return std::iter::once(program).chain(keys).chain(inputs).map(PathBuf::as_path).collect();
+            Self::Run(RunProgram { program, keys, inputs, plain, .. }) => {
+                return std::iter::once(program)
+                    .chain(keys)
+                    .chain(inputs)
+                    .chain(plain)
+                    .map(PathBuf::as_path)
+                    .collect();
             }
             Self::Params { .. } | Self::Doctor | Self::Tune(_) => return Vec::new(),
         };
@@ -492,8 +497,12 @@ pub(crate) struct RunProgram {
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
     /// An encrypted array for each input of the program, in the order of its inputs; give the option for each
-    #[arg(long = "input", value_name = "FILE", required = true)]
+    #[arg(long = "input", value_name = "FILE")]
     pub inputs: Vec<PathBuf>,
+    /// A plain array, .npy, for each input of the program that is given in the clear, in the order of its
+    /// inputs
+    #[arg(long = "plain", value_name = "FILE")]
+    pub plain: Vec<PathBuf>,
     /// The ciphertext to write for each result, in the order of the results; give the option for each
     #[arg(long = "output", value_name = "FILE", required = true)]
     pub outputs: Vec<PathBuf>,

@@ -19,16 +19,54 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// Whether the numbers are of an integer type.
     pub whole: bool,
+    /// The number of the plain input of a program that they stand for.
+    pub input: Option<usize>,
+}
+
+/// What stands for a plain input while a function is recorded. It has a shape, and numbers that nobody reads.
+#[pyclass(frozen, module = "clathrate._native", name = "PlainSymbol")]
+pub struct PyPlainSymbol {
+    pub numbers: PlainArray,
+}
+
+#[pymethods]
+impl PyPlainSymbol {
+    #[getter]
+    fn shape(&self) -> Vec<usize> {
+        self.numbers.shape.clone()
+    }
+}
+
+/// The plain input that `data` stands for.
+pub fn plain_symbol<'a, 'py>(data: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyPlainSymbol>> {
+    data.cast::<PyPlainSymbol>().ok()
+}
+
+/// The numbers of an operand of an encrypted array: those of [`array`], or a plain input of a program.
+///
+/// # Errors
+/// As [`array`].
+pub fn operand_array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
+    let Some(symbol) = plain_symbol(data) else { return array(data) };
+    let PlainArray { values, shape, input } = symbol.get().numbers.clone();
+    Ok(Array { values, shape, whole: false, input })
 }
 
 /// Plain numbers, as `clathrate._reading` hands them over: one of Python's numbers, or a NumPy array of a
 /// numeric type in any order, strides and byte order.
 ///
 /// # Errors
-/// `TypeError` for anything else.
+/// `TypeError` for anything else, and for plain inputs of programs, which have no numbers yet.
 pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = data.py();
-    let number = |values| Array { values, shape: Vec::new(), whole: data.is_instance_of::<PyInt>() };
+    if plain_symbol(data).is_some() {
+        return Err(PyTypeError::new_err(
+            "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and \
+             make what is computed from plain numbers alone an input of its own",
+        ));
+    }
+    let whole = data.is_instance_of::<PyInt>();
+    let number = |values| Array { values, shape: Vec::new(), whole, input: None };
     if let Ok(value) = data.cast::<PyComplex>() {
         return Ok(number(Values::Complex(vec![Complex64::new(value.real(), value.imag())])));
     }
@@ -41,11 +79,14 @@ pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
         "c" => Values::Complex(copy::<Complex64>(&numpy, data, "complex128")?),
         _ => Values::Real(copy::<f64>(&numpy, data, "float64")?),
     };
-    Ok(Array { values, shape, whole: is_whole(data)? })
+    Ok(Array { values, shape, whole: is_whole(data)?, input: None })
 }
 
 /// The kind of an array's type of numbers, in NumPy's letters.
 fn kind(array: &Bound<'_, PyAny>) -> PyResult<String> {
+    if plain_symbol(array).is_some() {
+        return Ok("f".to_owned());
+    }
     array.getattr("dtype")?.getattr("kind")?.extract()
 }
 
@@ -64,7 +105,7 @@ pub fn is_number(data: &Bound<'_, PyAny>) -> bool {
 
 /// Whether plain numbers are an array, and not a single one.
 pub fn is_array(data: &Bound<'_, PyAny>) -> bool {
-    data.cast::<PyUntypedArray>().is_ok()
+    data.cast::<PyUntypedArray>().is_ok() || plain_symbol(data).is_some()
 }
 
 fn copy<T: Element + Copy>(
@@ -111,7 +152,7 @@ pub fn matrix_shape(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(usize
 /// Those of [`array`] and [`matrix_shape`].
 pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
     let (rows, columns) = matrix_shape(data, right)?;
-    let values = array(data)?.values.into_real().map_err(|error| raise(data.py(), error))?;
+    let values = operand_array(data)?.values.into_real().map_err(|error| raise(data.py(), error))?;
     Ok((values, rows, columns))
 }
 
@@ -127,6 +168,6 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
 impl Array {
     /// The numbers without their type.
     pub fn plain(self) -> PlainArray {
-        PlainArray { values: self.values, shape: self.shape }
+        PlainArray { values: self.values, shape: self.shape, input: self.input }
     }
 }

@@ -52,6 +52,8 @@ mod trusted;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::arrays::PyPlainSymbol;
+    #[pymodule_export]
     use crate::authentication::PyAuthenticationKey;
     #[pymodule_export]
     use crate::bootstrap::PyBootstrapPlan;

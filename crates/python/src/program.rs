@@ -1,5 +1,6 @@
 //! Programs: functions recorded on symbols, compiled, stored and run.
 
+use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
     Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction, ValueForecast,
@@ -8,7 +9,7 @@ use clathrate_ckks::{CkksError, Encoding, Evaluator};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrays::to_numpy;
+use crate::arrays::{Array, PyPlainSymbol, array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::evaluation_keys::{PyEvaluationKeys, attachable};
@@ -22,12 +23,12 @@ use crate::saving::{save, to_bytes};
 use crate::trace::PyRecording;
 
 /// An input: its name, its shape, whether it is complex, the bound on its numbers, whether it is in slots,
-/// and whether rows share polynomials.
-type Input = (String, Vec<usize>, bool, Option<Real>, bool, bool);
+/// whether rows share polynomials, and whether it is plain.
+type Input = (String, Vec<usize>, bool, Option<Real>, bool, bool, bool);
 
-fn input_of((name, shape, is_complex, bound, in_slots, lanes): Input) -> ProgramInput {
+fn input_of((name, shape, is_complex, bound, in_slots, lanes, is_plain): Input) -> ProgramInput {
     let encoding = if in_slots { Encoding::Slots } else { Encoding::Coefficients };
-    ProgramInput { name, shape, is_complex, bound: Real::given(bound), encoding, lanes }
+    ProgramInput { name, shape, is_complex, bound: Real::given(bound), is_plain, encoding, lanes }
 }
 
 #[pyclass(frozen, module = "clathrate._native", name = "FunctionRecording")]
@@ -51,6 +52,11 @@ impl PyFunctionRecording {
             .iter()
             .map(|symbol| PyCiphertext::recorded(symbol.clone(), params.clone_ref(py)))
             .collect())
+    }
+
+    fn plain(&self) -> Vec<PyPlainSymbol> {
+        let plain = self.recording.plain().iter().cloned();
+        plain.map(|numbers| PyPlainSymbol { numbers }).collect()
     }
 
     /// `arrangement` is JSON.
@@ -120,6 +126,9 @@ pub fn compile_functions(
 /// mean square of its errors and the bound on them.
 type ResultRow = (Vec<usize>, bool, &'static str, usize, Option<f64>, Option<f64>, Option<f64>);
 
+/// An input, as [`Input`].
+type InputRow = (String, Vec<usize>, bool, Option<f64>, bool, bool, bool);
+
 fn result_row(result: &ValueForecast) -> ResultRow {
     (
         result.shape.clone(),
@@ -159,6 +168,11 @@ impl PyProgram {
     }
 }
 
+/// Plain inputs.
+fn plain_arrays(plain: &[Bound<'_, PyAny>]) -> PyResult<Vec<PlainArray>> {
+    plain.iter().map(|given| array(given).map(Array::plain)).collect()
+}
+
 #[pymethods]
 impl PyProgram {
     #[getter]
@@ -172,10 +186,18 @@ impl PyProgram {
     }
 
     #[getter]
-    fn inputs(&self) -> Vec<(String, Vec<usize>, bool, Option<f64>, bool, bool)> {
+    fn inputs(&self) -> Vec<InputRow> {
         let row = |input: &ProgramInput| {
             let in_slots = input.encoding == Encoding::Slots;
-            (input.name.clone(), input.shape.clone(), input.is_complex, input.bound, in_slots, input.lanes)
+            (
+                input.name.clone(),
+                input.shape.clone(),
+                input.is_complex,
+                input.bound,
+                in_slots,
+                input.lanes,
+                input.is_plain,
+            )
         };
         self.program.inputs().iter().map(row).collect()
     }
@@ -246,6 +268,7 @@ impl PyProgram {
         py: Python<'_>,
         keys: Option<&Bound<'_, PyAny>>,
         inputs: Vec<Py<PyCiphertext>>,
+        plain: Vec<Bound<'_, PyAny>>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<PyCiphertext>> {
         let keys = keys.map(attachable).transpose()?;
@@ -255,8 +278,9 @@ impl PyProgram {
         };
         let evaluator = evaluator.keeping(&self.params.get().plans);
         let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let plain = plain_arrays(&plain)?;
         let results = running(py, progress, "run", |progress| {
-            self.program.run(&evaluator.with_progress(progress.clone()), &inputs)
+            self.program.run(&evaluator.with_progress(progress.clone()), &inputs, &plain)
         })?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
     }
@@ -267,14 +291,16 @@ impl PyProgram {
         py: Python<'_>,
         keys: Py<PyEvaluationKeys>,
         inputs: Vec<Py<PyCiphertext>>,
+        plain: Vec<Bound<'_, PyAny>>,
         seen: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
         let evaluator = evaluator.keeping(&self.params.get().plans);
         let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let plain = plain_arrays(&plain)?;
         let mut failure = None;
         let run = attached(py, || {
-            self.program.run_seen(&evaluator, &inputs, |number, value| {
+            self.program.run_seen(&evaluator, &inputs, &plain, |number, value| {
                 // A product at level 0 has no level left to be rescaled.
                 let given = value.settled().unwrap_or_else(|_| value.data().clone());
                 let told = PyCiphertext::with(py, (*given).clone(), &self.params, Some(&keys))

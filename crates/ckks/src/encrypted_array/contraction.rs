@@ -106,7 +106,7 @@ impl EncryptedArray {
             let sources_of = graph.places(sources.iter().copied().map(Some));
             let operation = ArrayOperation::Mapped { shape: shape.to_vec(), sources: sources_of };
             let values = Values::Real(factors.to_vec());
-            let factors_of = PlainArray { values, shape: vec![factors.len()] };
+            let factors_of = PlainArray::new(values, vec![factors.len()]);
             let operands = [self.into(), factors_of.into()];
             return graph.record(operation, &operands, || self.mapped(shape, sources, factors));
         }

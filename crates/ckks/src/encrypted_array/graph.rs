@@ -31,6 +31,8 @@ pub enum GraphOperand {
     Integer(f64),
     /// Plain numbers, by their place in [`ArrayGraph::constants`].
     Constant(usize),
+    /// Plain numbers that are given when the graph is computed, by their place among them.
+    Plain(usize),
 }
 
 /// One operation of a graph.
@@ -244,6 +246,7 @@ impl GraphRecorder {
                 Operand::Encrypted(array) => GraphOperand::Value(self.value_of(array)?),
                 Operand::Number(number) => GraphOperand::Number(*number),
                 Operand::Integer(number) => GraphOperand::Integer(*number),
+                Operand::Plain(PlainArray { input: Some(input), .. }) => GraphOperand::Plain(*input),
                 Operand::Plain(array) => GraphOperand::Constant(self.lock().constant(array.clone())),
             })
         });

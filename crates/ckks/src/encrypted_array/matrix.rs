@@ -39,6 +39,11 @@ pub trait PlainMatrix {
     /// # Errors
     /// Those of reading them.
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError>;
+
+    /// While a function is recorded, the number of the plain input of the program that the matrix stands for.
+    fn input(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl PlainMatrix for Matrix<'_> {
@@ -65,6 +70,10 @@ impl PlainMatrix for PlainArray {
             [rows, columns] => (rows, columns),
             _ => (1, self.shape.iter().product()),
         }
+    }
+
+    fn input(&self) -> Option<usize> {
+        self.input
     }
 
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError> {
@@ -117,7 +126,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder() {
             let (rows, columns) = weights.shape();
             let values = Values::Real(weights.rows(0..rows)?.into_owned());
-            let weights = PlainArray { values, shape: vec![rows, columns] };
+            let weights = PlainArray { values, shape: vec![rows, columns], input: weights.input() };
             let operation = ArrayOperation::LeftMultiply { weight_scale };
             return graph.record(operation, &[self.into(), weights.clone().into()], || {
                 self.left_multiply(&weights, weight_scale)

@@ -14,6 +14,9 @@ pub struct PlainArray {
     pub values: Values,
     /// The lengths of the axes; none for a single number.
     pub shape: Vec<usize>,
+    /// While a function is recorded, the number of the plain input of the program that these numbers stand
+    /// for.
+    pub input: Option<usize>,
 }
 
 /// The other operand of an operator of an encrypted array.
@@ -54,10 +57,16 @@ impl From<PlainArray> for Operand<'_> {
 }
 
 impl PlainArray {
+    /// Numbers of this shape.
+    #[must_use]
+    pub fn new(values: Values, shape: Vec<usize>) -> Self {
+        Self { values, shape, input: None }
+    }
+
     /// One number, without axes.
     #[must_use]
     pub fn number(value: f64) -> Self {
-        Self { values: Values::Real(vec![value]), shape: Vec::new() }
+        Self::new(Values::Real(vec![value]), Vec::new())
     }
 
     /// The numbers repeated to `shape` by NumPy's rules.

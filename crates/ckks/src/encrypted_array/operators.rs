@@ -117,6 +117,10 @@ impl EncryptedArray {
     pub fn div<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Self, CkksError> {
         let other = other.into();
         if let Some(graph) = self.recorder_with(&other) {
+            if let Operand::Plain(PlainArray { input: Some(_), .. }) = other {
+                let reason = "nothing is known of how near to zero a plain input is: give its inverse as the input, and multiply";
+                return Err(CkksError::Unsuitable { operation: DIVISION, reason: reason.to_owned() });
+            }
             return graph.record(ArrayOperation::Div, &[self.into(), other.clone()], || self.div(other));
         }
         match other.into() {
@@ -285,10 +289,10 @@ impl EncryptedArray {
     pub fn polynomial(&self, polynomial: &Polynomial) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
             let (basis, domain) = (polynomial.basis(), polynomial.domain());
-            let coefficients = PlainArray {
-                values: Values::Complex(polynomial.coefficients().to_vec()),
-                shape: vec![polynomial.coefficients().len()],
-            };
+            let coefficients = PlainArray::new(
+                Values::Complex(polynomial.coefficients().to_vec()),
+                vec![polynomial.coefficients().len()],
+            );
             let operands = [self.into(), coefficients.into()];
             let operation = ArrayOperation::Polynomial { basis, domain };
             return graph.record(operation, &operands, || self.polynomial(polynomial));

@@ -1,5 +1,7 @@
 //! What a program needs, costs and gives: a dry run of its graph.
 
+use std::sync::Arc;
+
 use clathrate_lattice::Level;
 
 use super::replay::replay;
@@ -67,17 +69,23 @@ impl Forecast {
         if choices.bootstrap_below.is_some() {
             evaluator = evaluator.bootstrapping_by(bootstraps, choices.bootstrap_below)?;
         }
+        let plain = function.plain().map(|input| input.largest_numbers().map(Arc::new));
+        let plain = plain.collect::<Result<Vec<_>, CkksError>>()?;
         let symbols = function
-            .inputs
-            .iter()
+            .encrypted()
             .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
         let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
         let mut values = Vec::with_capacity(function.graph.inputs + function.graph.nodes.len());
-        let found =
-            replay(&function.graph, &function.results, &choices.bootstrapped, &symbols, |_, value| {
+        let found = replay(
+            &function.graph,
+            &function.results,
+            &choices.bootstrapped,
+            (&symbols, &plain),
+            |_, value| {
                 values.push(ValueForecast::of(value.data()));
                 Ok(())
-            })?;
+            },
+        )?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let results = results.collect::<Result<Vec<_>, CkksError>>()?;
         let recording = evaluator.recorded();

@@ -4,9 +4,14 @@ use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::encoding::values::Values;
+use crate::encrypted_array::PlainArray;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{EncryptOptions, Lanes};
+
+/// The most numbers of a plain input: a gibibyte.
+const MOST_PLAIN: usize = 1 << 27;
 
 /// An array that a program computes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +27,9 @@ pub struct ProgramInput {
     /// The largest magnitude of its numbers, if it is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
+    /// Whether it is given in the clear, by whoever runs the program.
+    #[serde(default)]
+    pub is_plain: bool,
     /// How its numbers are encoded.
     pub encoding: Encoding,
     /// Whether as many rows as fit share a polynomial.
@@ -38,6 +46,7 @@ impl ProgramInput {
             shape: shape.to_vec(),
             is_complex: false,
             bound: None,
+            is_plain: false,
             encoding: Encoding::Slots,
             lanes: false,
         }
@@ -47,6 +56,72 @@ impl ProgramInput {
     #[must_use]
     pub fn with_bound(self, bound: f64) -> Self {
         Self { bound: Some(bound), ..self }
+    }
+
+    /// The same array, given in the clear by whoever runs the program.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { is_plain: true, ..self }
+    }
+
+    /// The largest numbers that a plain input may have, in its shape, for dry runs.
+    ///
+    /// # Errors
+    /// [`CkksError::Unsuitable`] for complex numbers, [`CkksError::OutOfRange`] without a bound, and for a
+    /// shape without numbers.
+    pub(super) fn largest_numbers(&self) -> Result<PlainArray, CkksError> {
+        if self.is_complex {
+            let reason =
+                format!("the plain input \"{}\" is complex: give its real and its imaginary part", self.name);
+            return Err(CkksError::Unsuitable { operation: "a program", reason });
+        }
+        let bound = self.bound.filter(|bound| bound.is_finite() && *bound > 0.0);
+        let bound = bound.ok_or_else(|| CkksError::OutOfRange {
+            what: "the bound of a plain input",
+            value: self.bound.map_or_else(|| "missing".to_owned(), |bound| bound.to_string()),
+            remedy: "declare the largest magnitude of its numbers, above 0".to_owned(),
+        })?;
+        let count = self.shape.iter().try_fold(1usize, |product, &axis| product.checked_mul(axis));
+        let count =
+            count.filter(|count| (1..=MOST_PLAIN).contains(count)).ok_or_else(|| CkksError::OutOfRange {
+                what: "the shape of a plain input",
+                value: format!("{:?}", self.shape),
+                remedy: format!("use 1 to {MOST_PLAIN} numbers"),
+            })?;
+        Ok(PlainArray::new(Values::Real(vec![bound; count]), self.shape.clone()))
+    }
+
+    /// Refuses plain numbers that are not those of this input.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`], [`CkksError::Unsuitable`] for complex numbers, [`CkksError::OutOfRange`] for
+    /// numbers above the bound.
+    pub(super) fn check_plain(&self, given: &PlainArray) -> Result<(), CkksError> {
+        if given.shape != self.shape {
+            return Err(CkksError::Shape {
+                operation: "a program",
+                left: self.shape.clone(),
+                right: given.shape.clone(),
+                remedy: format!("the plain input \"{}\" has another shape", self.name),
+            });
+        }
+        let Values::Real(values) = &given.values else {
+            let reason =
+                format!("the plain input \"{}\" is complex, and the program expects real numbers", self.name);
+            return Err(CkksError::Unsuitable { operation: "a program", reason });
+        };
+        let bound = self.bound.unwrap_or(0.0);
+        // Numbers that are not finite exceed every bound.
+        match values.iter().find(|value| !(value.abs() <= bound)) {
+            None => Ok(()),
+            Some(value) => Err(CkksError::OutOfRange {
+                what: "a number of a plain input",
+                value: format!("{value:e} in \"{}\"", self.name),
+                remedy: format!(
+                    "the program was compiled for numbers up to {bound:e}: compile it with a larger bound"
+                ),
+            }),
+        }
     }
 
     /// How the array is encrypted at `level`.

@@ -22,7 +22,7 @@
 //! let keys = owner.evaluation_keys(program.forecast().needs())?;
 //! let x = owner.encrypt_with(&[2.0; 100], &[100], program.options(0)?)?;
 //!
-//! let results = program.run(&Evaluator::with_keys(keys), &[x])?;
+//! let results = program.run(&Evaluator::with_keys(keys), &[x], &[])?;
 //! assert!((owner.decrypt(&results[0])?.into_real()?[7] - 5.0).abs() < 1e-6);
 //! # Ok::<(), CkksError>(())
 //! ```
@@ -49,7 +49,7 @@ use clathrate_lattice::Level;
 
 use crate::arrays::Ciphertext;
 use crate::circuits::automatic::AutomaticPlans;
-use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphOperand};
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphOperand, PlainArray};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::EncryptOptions;
@@ -118,7 +118,7 @@ impl Program {
         &self.function.graph
     }
 
-    /// The arrays that it computes on.
+    /// The arrays that it computes on, encrypted and plain ones, in the order of the function's.
     #[must_use]
     pub fn inputs(&self) -> &[ProgramInput] {
         &self.function.inputs
@@ -151,25 +151,35 @@ impl Program {
     /// How input `index` is encrypted.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] if there is no such input.
+    /// [`CkksError::OutOfRange`] if there is no such input, or it is given in the clear.
     pub fn options(&self, index: usize) -> Result<EncryptOptions, CkksError> {
         match self.inputs().get(index) {
-            Some(input) => Ok(input.options(self.choices.level)),
-            None => Err(CkksError::OutOfRange {
+            Some(input) if !input.is_plain => Ok(input.options(self.choices.level)),
+            _ => Err(CkksError::OutOfRange {
                 what: "the number of an input",
                 value: index.to_string(),
-                remedy: format!("the program has {} inputs, counted from 0", self.inputs().len()),
+                remedy: format!(
+                    "the program has {} inputs, counted from 0, of which the plain ones are not encrypted",
+                    self.inputs().len()
+                ),
             }),
         }
     }
 
-    /// The results for encrypted inputs, computed with the keys of `evaluator`.
+    /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys of
+    /// `evaluator`.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for another number of inputs; [`CkksError::Unsuitable`] for an input that is
-    /// encrypted in another way than [`Program::options`] says; missing keys; those of the operations.
-    pub fn run(&self, evaluator: &Evaluator, inputs: &[Ciphertext]) -> Result<Vec<Ciphertext>, CkksError> {
-        let results = self.run_seen(evaluator, inputs, |_, _| Ok(()))?;
+    /// encrypted in another way than [`Program::options`] says; [`CkksError::OutOfRange`] for plain numbers
+    /// above their bound; missing keys; those of the operations.
+    pub fn run(
+        &self,
+        evaluator: &Evaluator,
+        inputs: &[Ciphertext],
+        plain: &[PlainArray],
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let results = self.run_seen(evaluator, inputs, plain, |_, _| Ok(()))?;
         results.into_iter().map(|result| Ok(Ciphertext::clone(&*result.settled()?))).collect()
     }
 
@@ -182,9 +192,14 @@ impl Program {
         &self,
         evaluator: &Evaluator,
         inputs: &[Ciphertext],
+        plain: &[PlainArray],
         seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
     ) -> Result<Vec<EncryptedArray>, CkksError> {
         self.check_inputs(inputs)?;
+        let expected: Vec<_> = self.function.plain().collect();
+        check_count(&expected, plain.len())?;
+        expected.iter().zip(plain).try_for_each(|(input, given)| input.check_plain(given))?;
+        let plain: Vec<_> = plain.iter().cloned().map(Arc::new).collect();
         let evaluator = match self.choices.bootstrap_below {
             Some(below) => evaluator.clone().bootstrapping_by(&self.bootstraps, Some(below))?,
             None => evaluator.without_bootstrapping(),
@@ -195,21 +210,13 @@ impl Program {
         });
         let arrays = lowered.collect::<Result<Vec<_>, CkksError>>()?;
         let function = &*self.function;
-        replay(&function.graph, &function.results, &self.choices.bootstrapped, &arrays, seen)
+        replay(&function.graph, &function.results, &self.choices.bootstrapped, (&arrays, &plain), seen)
     }
 
     /// Refuses inputs that are encrypted in another way than the program expects.
     fn check_inputs(&self, inputs: &[Ciphertext]) -> Result<(), CkksError> {
-        let expected = self.inputs();
-        if inputs.len() != expected.len() {
-            let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
-            return Err(CkksError::Shape {
-                operation: "a program",
-                left: vec![expected.len()],
-                right: vec![inputs.len()],
-                remedy: format!("give its inputs in this order: {}", names.join(", ")),
-            });
-        }
+        let expected: Vec<_> = self.function.encrypted().collect();
+        check_count(&expected, inputs.len())?;
         for (input, own) in expected.iter().zip(inputs) {
             self.params.check_related(own.params(), "an input of the program")?;
             let remedy = "encrypt it for the program";
@@ -254,13 +261,30 @@ impl Program {
     }
 }
 
+/// Refuses another number of inputs than there are.
+fn check_count(expected: &[&ProgramInput], count: usize) -> Result<(), CkksError> {
+    if expected.len() == count {
+        return Ok(());
+    }
+    let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
+    let remedy = match expected.first() {
+        None => "the program has no input of this kind".to_owned(),
+        Some(input) => {
+            let kind = if input.is_plain { "plain" } else { "encrypted" };
+            format!("give its {kind} inputs in this order: {}", names.join(", "))
+        }
+    };
+    Err(CkksError::Shape { operation: "a program", left: vec![expected.len()], right: vec![count], remedy })
+}
+
 /// Refuses a function whose operands, constants and results are not there.
 fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
     let graph = &function.graph;
     let known = |value: usize, before: usize| {
         if value < before { Ok(()) } else { Err(malformed("an operand is no value that comes before")) }
     };
-    if graph.inputs != function.inputs.len() {
+    let plain = function.plain().count();
+    if graph.inputs != function.encrypted().count() {
         return Err(malformed("the number of inputs is not that of their descriptions"));
     }
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -269,6 +293,9 @@ fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
                 GraphOperand::Value(value) => known(value, graph.inputs + index)?,
                 GraphOperand::Constant(constant) if constant >= graph.constants.len() => {
                     return Err(malformed("there is no such constant"));
+                }
+                GraphOperand::Plain(input) if input >= plain => {
+                    return Err(malformed("there is no such plain input"));
                 }
                 _ => {}
             }

@@ -6,7 +6,7 @@ use super::arrangement::Arrangement;
 use super::input::ProgramInput;
 use crate::arrays::Ciphertext;
 use crate::encoding::Matrix;
-use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder};
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
@@ -74,6 +74,19 @@ pub struct FunctionRecording {
     recorder: GraphRecorder,
     inputs: Vec<ProgramInput>,
     symbols: Vec<EncryptedArray>,
+    plain: Vec<PlainArray>,
+}
+
+impl RecordedFunction {
+    /// The inputs that are encrypted.
+    pub(super) fn encrypted(&self) -> impl Iterator<Item = &ProgramInput> {
+        self.inputs.iter().filter(|input| !input.is_plain)
+    }
+
+    /// The inputs that are given in the clear.
+    pub(super) fn plain(&self) -> impl Iterator<Item = &ProgramInput> {
+        self.inputs.iter().filter(|input| input.is_plain)
+    }
 }
 
 /// A function of encrypted arrays as a graph.
@@ -128,11 +141,25 @@ impl FunctionRecording {
             let symbol = input.symbol(&evaluator, params.max_level())?;
             recorder.input(&EncryptedArray::new(symbol, &evaluator))
         };
-        let symbols = inputs.iter().map(symbol).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { recorder, inputs: inputs.to_vec(), symbols })
+        let encrypted = inputs.iter().filter(|input| !input.is_plain);
+        let symbols = encrypted.map(symbol).collect::<Result<Vec<_>, _>>()?;
+        let plain = inputs
+            .iter()
+            .filter(|input| input.is_plain)
+            .enumerate()
+            .map(|(index, input)| Ok(PlainArray { input: Some(index), ..input.largest_numbers()? }));
+        let plain = plain.collect::<Result<Vec<_>, CkksError>>()?;
+        Ok(Self { recorder, inputs: inputs.to_vec(), symbols, plain })
     }
 
-    /// The symbols that the function is to be called with.
+    /// What stands for the plain inputs while the function is recorded: to be used as it is, as the operand of
+    /// encrypted arrays.
+    #[must_use]
+    pub fn plain(&self) -> &[PlainArray] {
+        &self.plain
+    }
+
+    /// The symbols of the encrypted inputs, that the function is to be called with.
     #[must_use]
     pub fn symbols(&self) -> &[EncryptedArray] {
         &self.symbols

@@ -22,6 +22,7 @@ struct Call<'c> {
     graph: &'c ArrayGraph,
     node: &'c GraphNode,
     values: &'c [Option<EncryptedArray>],
+    plain: &'c [Arc<PlainArray>],
 }
 
 impl<'c> Call<'c> {
@@ -35,13 +36,18 @@ impl<'c> Call<'c> {
             }
             GraphOperand::Number(number) => Operand::Number(number),
             GraphOperand::Integer(number) => Operand::Integer(number),
-            GraphOperand::Constant(constant) => Operand::Plain(self.constant_at(constant)?.clone()),
+            other => Operand::Plain(self.plain_numbers(other)?.clone()),
         }))
     }
 
-    fn constant_at(&self, index: usize) -> Result<&'c PlainArray, CkksError> {
-        let constant = self.graph.constants.get(index).map(Arc::as_ref);
-        constant.ok_or_else(|| malformed("there is no such constant"))
+    /// Plain numbers, of the graph or given.
+    fn plain_numbers(&self, operand: GraphOperand) -> Result<&'c PlainArray, CkksError> {
+        let found = match operand {
+            GraphOperand::Constant(constant) => self.graph.constants.get(constant),
+            GraphOperand::Plain(input) => self.plain.get(input),
+            _ => return Err(malformed("an operand is no plain array")),
+        };
+        found.map(Arc::as_ref).ok_or_else(|| malformed("there are no such plain numbers"))
     }
 
     fn other(&self, index: usize) -> Result<Operand<'c>, CkksError> {
@@ -56,10 +62,8 @@ impl<'c> Call<'c> {
     }
 
     fn constant(&self, index: usize) -> Result<&'c PlainArray, CkksError> {
-        match self.node.operands.get(index) {
-            Some(GraphOperand::Constant(constant)) => self.constant_at(*constant),
-            _ => Err(malformed("an operand is no plain array")),
-        }
+        let operand = self.node.operands.get(index).ok_or_else(|| malformed("an operand is missing"))?;
+        self.plain_numbers(*operand)
     }
 
     fn reals(&self, index: usize) -> Result<&'c [f64], CkksError> {
@@ -205,7 +209,7 @@ fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
     last
 }
 
-/// The values `results` of a graph, computed from `inputs`; `refresh` are the values that are bootstrapped
+/// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values that are bootstrapped
 /// once they are computed, ascending. `seen` is called with each value.
 ///
 /// # Errors
@@ -215,7 +219,7 @@ pub(super) fn replay(
     graph: &ArrayGraph,
     results: &[usize],
     refresh: &[usize],
-    inputs: &[EncryptedArray],
+    (inputs, plain): (&[EncryptedArray], &[Arc<PlainArray>]),
     mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
 ) -> Result<Vec<EncryptedArray>, CkksError> {
     let last = last_uses(graph, results);
@@ -230,7 +234,7 @@ pub(super) fn replay(
     }
     for (index, node) in graph.nodes.iter().enumerate() {
         let value = values.len();
-        let call = Call { graph, node, values: &values };
+        let call = Call { graph, node, values: &values, plain };
         let holder = call.array(0)?.evaluator().clone();
         let compute = || refreshed(value, call.run()?);
         let result = if node.stage.is_empty() { compute() } else { holder.stage(&node.stage, compute) }?;

@@ -165,7 +165,7 @@ impl StoredConstant {
         } else {
             Values::Real(words.iter().map(|&word| f64::from_bits(word)).collect())
         };
-        PlainArray { values, shape: self.shape.clone() }
+        PlainArray::new(values, self.shape.clone())
     }
 }
 
@@ -217,8 +217,12 @@ impl Program {
             lists.push(Arc::new(own.iter().map(place).collect()));
             rest = others;
         }
-        let graph =
-            ArrayGraph { inputs: metadata.inputs.len(), nodes: stored.nodes, constants, places: lists };
+        let graph = ArrayGraph {
+            inputs: metadata.inputs.iter().filter(|input| !input.is_plain).count(),
+            nodes: stored.nodes,
+            constants,
+            places: lists,
+        };
         let function = RecordedFunction {
             graph,
             inputs: metadata.inputs,

@@ -50,7 +50,7 @@ fn operation_text(operation: &ArrayOperation) -> (String, Vec<String>) {
 }
 
 /// The operations of a graph, one in a line.
-pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str]) -> String {
+pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str], plain: &[&str]) -> String {
     let value = |value: usize| match names.get(value) {
         Some(name) => (*name).to_owned(),
         None => format!("v{value}"),
@@ -62,6 +62,7 @@ pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str]) -> String {
             GraphOperand::Value(own) => value(own),
             GraphOperand::Number(number) => format!("{number:?}"),
             GraphOperand::Integer(number) => format!("{number}"),
+            GraphOperand::Plain(input) => plain[input].to_owned(),
             GraphOperand::Constant(constant) => {
                 format!("c{constant}{}", shape_text(&graph.constants[constant].shape))
             }
@@ -92,8 +93,11 @@ impl Program {
     /// The operations as text, one in a line.
     #[must_use]
     pub fn graph_text(&self) -> String {
-        let names: Vec<&str> = self.inputs().iter().map(|input| input.name.as_str()).collect();
-        graph_text(self.graph(), &names)
+        let names = |is_plain: bool| {
+            let own = self.inputs().iter().filter(move |input| input.is_plain == is_plain);
+            own.map(|input| input.name.as_str()).collect::<Vec<_>>()
+        };
+        graph_text(self.graph(), &names(false), &names(true))
     }
 }
 
@@ -112,6 +116,10 @@ impl fmt::Display for Program {
         )?;
         for input in self.inputs() {
             let bound = input.bound.map_or_else(String::new, |bound| format!(", numbers up to {bound:.3e}"));
+            if input.is_plain {
+                writeln!(f, "  input       {} {} in the clear{bound}", input.name, shape_text(&input.shape))?;
+                continue;
+            }
             let shared = if input.lanes { ", rows share polynomials" } else { "" };
             writeln!(
                 f,

@@ -58,7 +58,7 @@ fn slots() -> EncryptOptions {
 }
 
 fn plain(values: &[f64]) -> PlainArray {
-    PlainArray { values: Values::Real(values.to_vec()), shape: vec![values.len()] }
+    PlainArray::new(Values::Real(values.to_vec()), vec![values.len()])
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn wrong_operands_are_refused_with_their_places() {
     let sk = secret(&params("insecure_small"), 92);
     let ev = Evaluator::new(sk.params());
     let x = EncryptedArray::new(encrypt_as(&sk, &noise(6, 1), &[2, 3], slots(), 1), &ev);
-    let matrix = |values: [f64; 6]| PlainArray { values: Values::Real(values.to_vec()), shape: vec![2, 3] };
+    let matrix = |values: [f64; 6]| PlainArray::new(Values::Real(values.to_vec()), vec![2, 3]);
     let bad = [1.0, 1.0, 1.0, 1.0, f64::NAN, 1.0];
     assert_refused!(x.add(matrix(bad)), CkksError::NotFinite { index: 4, .. }, "nan at index (1, 1)");
     assert_refused!(x.mul(f64::INFINITY), CkksError::NotFinite { .. }, "inf at index ()");

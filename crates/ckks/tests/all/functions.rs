@@ -421,7 +421,7 @@ fn the_larger_and_the_smaller_one_of_two_arrays() {
     let sk = secret(&params, 13);
     let (x, y) = ([-0.9, -0.35, 0.02, 0.4, 0.8], [0.5, -0.6, 0.02, 0.7, -0.8]);
     let work = |x: &EncryptedArray| {
-        let other = PlainArray { values: Values::Real(y.to_vec()), shape: vec![5] };
+        let other = PlainArray::new(Values::Real(y.to_vec()), vec![5]);
         x.maximum(other, 0.05, None)
     };
     let found = computed(&params, &sk, &x, &[5], &work);
@@ -494,7 +494,7 @@ fn intervals_of_encrypted_numbers_come_from_their_bounds() {
     assert_refused!(symbol(2.0).sign(2.0, 0.1, None), CkksError::OutOfRange { .. }, "not below the bound 2");
     // The margin is below the usual bound of smaller numbers.
     symbol(0.25).sign(0.5, 0.1, None).expect("inside");
-    let plain = |value| PlainArray { values: Values::Real(vec![value; 4]), shape: vec![4] };
+    let plain = |value| PlainArray::new(Values::Real(vec![value; 4]), vec![4]);
     assert_refused!(
         symbol(0.5).maximum(plain(2.0), 0.1, Some(1.0)),
         CkksError::OutOfRange { .. },
@@ -506,11 +506,7 @@ fn intervals_of_encrypted_numbers_come_from_their_bounds() {
         "a number is NaN"
     );
     assert_refused!(
-        symbol(0.5).minimum(
-            PlainArray { values: Values::Complex(vec![Complex64::i(); 4]), shape: vec![4] },
-            0.1,
-            None
-        ),
+        symbol(0.5).minimum(PlainArray::new(Values::Complex(vec![Complex64::i(); 4]), vec![4]), 0.1, None),
         CkksError::OutOfRange { .. },
         "`minimum` of complex numbers"
     );

@@ -49,10 +49,7 @@ fn complex(input: ProgramInput) -> ProgramInput {
 
 fn plain(shape: &[usize]) -> PlainArray {
     let count = shape.iter().product();
-    PlainArray {
-        values: Values::Real((0..count).map(|i| 0.25 + i as f64 / 16.0).collect()),
-        shape: shape.to_vec(),
-    }
+    PlainArray::new(Values::Real((0..count).map(|i| 0.25 + i as f64 / 16.0).collect()), shape.to_vec())
 }
 
 fn case(what: &'static str, inputs: Vec<ProgramInput>, function: Function) -> Case {
@@ -223,7 +220,8 @@ fn every_operation_replays_to_the_bits_of_its_function() {
         let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
         let evaluator = Evaluator::with_keys(keys);
         let data = encrypted(&program, owner);
-        let results = program.run(&evaluator, &data).unwrap_or_else(|error| panic!("{what}, run: {error}"));
+        let results =
+            program.run(&evaluator, &data, &[]).unwrap_or_else(|error| panic!("{what}, run: {error}"));
 
         let arrays: Vec<_> = data.into_iter().map(|x| EncryptedArray::new(x, &evaluator)).collect();
         let direct = (case.function)(&arrays).unwrap_or_else(|error| panic!("{what}, directly: {error}"));
@@ -292,6 +290,66 @@ fn functions_that_are_no_programs_are_refused() {
     }
 }
 
+#[test]
+fn plain_inputs_are_given_when_a_program_runs() {
+    let weights = ProgramInput::new("w", &[3, 4]).with_bound(2.0).plain();
+    let factors = ProgramInput::new("f", &[4]).with_bound(1.0).plain();
+    let recording =
+        FunctionRecording::new(&[weights, in_coefficients(matrix(4, 2)), factors, vector("y", 4)])
+            .expect("a recording");
+    let ([x, y], [w, f]) = (recording.symbols(), recording.plain()) else { panic!("two of each") };
+    let product = x.left_multiply(w, None).expect("a product");
+    let scaled = y.mul(f.clone()).expect("a product").add(f.clone()).expect("a sum");
+    let results = Arrangement::List(vec![Arrangement::Array(0), Arrangement::Array(1)]);
+    let function = recording.finish(&[&product, &scaled], results).expect("a function");
+    let program = compiled(function, "insecure_deep").expect("compiles");
+    assert!(program.graph().constants.is_empty());
+    let owner = secret(program.params(), 94);
+    let evaluator = Evaluator::with_keys(owner.evaluation_keys(program.forecast().needs()).expect("keys"));
+    let encrypt = |index: usize, values: &[f64]| {
+        let (shape, options) = (&program.inputs()[index].shape, program.options(index).expect("options"));
+        owner.encrypt_array(values, shape, options).expect("encrypts")
+    };
+    let (m, y) = (noise(8, 7), noise(4, 8));
+    let data = [encrypt(1, &m), encrypt(3, &y)];
+    for seed in 0..2 {
+        let (w, f): (Vec<f64>, _) =
+            (noise(12, 20 + seed).iter().map(|x| 2.0 * x).collect(), noise(4, 30 + seed));
+        let plain = [
+            PlainArray::new(Values::Real(w.clone()), vec![3, 4]),
+            PlainArray::new(Values::Real(f.clone()), vec![4]),
+        ];
+        let results = program.run(&evaluator, &data, &plain).expect("runs");
+        let product = decrypt(&owner, &results[0]);
+        for (index, found) in product.iter().enumerate() {
+            let (row, column) = (index / 2, index % 2);
+            let right: f64 = (0..4).map(|k| w[row * 4 + k] * m[k * 2 + column]).sum();
+            assert!((found - right).abs() < 1e-6);
+        }
+        for (index, found) in decrypt(&owner, &results[1]).iter().enumerate() {
+            assert!((found - (y[index] * f[index] + f[index])).abs() < 1e-6);
+        }
+    }
+    let wrong = |w: PlainArray| {
+        let f = PlainArray::new(Values::Real(vec![0.5; 4]), vec![4]);
+        refused(program.run(&evaluator, &data, &[w, f]))
+    };
+    let text = wrong(PlainArray::new(Values::Real(vec![3.0; 12]), vec![3, 4]));
+    assert!(text.contains("up to 2e0"), "{text}");
+    let text = wrong(PlainArray::new(Values::Real(vec![f64::NAN; 12]), vec![3, 4]));
+    assert!(text.contains("\"w\""), "{text}");
+    let text = wrong(PlainArray::new(Values::Real(vec![1.0; 12]), vec![4, 3]));
+    assert!(text.contains("another shape"), "{text}");
+    let text = refused(program.run(&evaluator, &data, &[]));
+    assert!(text.contains("plain inputs in this order: w, f"), "{text}");
+    assert!(program.options(0).is_err());
+    let bytes = program.to_file_bytes().expect("a file");
+    let read =
+        Program::from_reader(&FileReader::from_bytes(&bytes).expect("opens"), true, &Runtime::default());
+    assert_eq!(read.expect("a program").inputs(), program.inputs());
+    assert!(FunctionRecording::new(&[ProgramInput::new("w", &[3]).plain()]).is_err(), "no bound");
+}
+
 fn program_of_a_product() -> Program {
     let recording = FunctionRecording::new(&two()).expect("a recording");
     let [x, y] = recording.symbols() else { panic!("two inputs") };
@@ -308,9 +366,9 @@ fn inputs_are_those_of_the_program() {
     let owner = secret(program.params(), 92);
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(program.forecast().needs()).expect("keys"));
     let data = encrypted(&program, &owner);
-    let text = refused(program.run(&evaluator, &data[..1]));
+    let text = refused(program.run(&evaluator, &data[..1], &[]));
     assert!(text.contains("x, y"), "{text}");
-    let run = |input: Ciphertext| refused(program.run(&evaluator, &[input, data[1].clone()]));
+    let run = |input: Ciphertext| refused(program.run(&evaluator, &[input, data[1].clone()], &[]));
     let options = program.options(0).expect("options");
     let other = |shape: &[usize], options| {
         let count = shape.iter().product();
@@ -330,7 +388,7 @@ fn inputs_are_those_of_the_program() {
     assert!(text.contains("level 0"), "{text}");
     // A higher level is lowered.
     let top = clathrate_ckks::EncryptOptions { level: Some(program.params().max_level()), ..options };
-    program.run(&evaluator, &[other(&[6], top), data[1].clone()]).expect("runs");
+    program.run(&evaluator, &[other(&[6], top), data[1].clone()], &[]).expect("runs");
     assert!(program.options(2).is_err());
 }
 
@@ -486,7 +544,7 @@ fn deep_functions_bootstrap() {
     let owner = secret(program.params(), 93);
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(program.forecast().needs()).expect("keys"));
     let data = encrypted(&program, &owner);
-    let results = program.run(&evaluator, &data).expect("runs");
+    let results = program.run(&evaluator, &data, &[]).expect("runs");
     let (found, given) = (decrypt(&owner, &results[0]), decrypt(&owner, &data[0]));
     let bound = program.forecast().results()[0].error_bound.expect("a bound");
     for (found, given) in found.iter().zip(&given) {

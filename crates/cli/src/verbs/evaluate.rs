@@ -49,7 +49,7 @@ impl Loaded {
         }
         if let Some(path) = &operand.plain {
             let array = npy::read(path).map_err(|error| Failure::array(path, error))?;
-            return Ok(Other::Plain(PlainArray { values: array.values, shape: array.shape }));
+            return Ok(Other::Plain(PlainArray::new(array.values, array.shape)));
         }
         // The parser ensures that one of the three options is given.
         Ok(Other::Number(operand.number.unwrap_or(Number::Whole(0))))

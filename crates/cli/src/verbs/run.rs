@@ -1,5 +1,6 @@
 //! `clathrate run`: runs a program on encrypted arrays.
 
+use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::program::Program;
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, Runtime};
 use serde_json::json;
@@ -8,7 +9,7 @@ use super::{describe, document, size, warn_insecure};
 use crate::arguments::RunProgram;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::files;
+use crate::{files, npy};
 
 /// Runs the verb: computes all results before it writes any.
 pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
@@ -34,6 +35,11 @@ pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) 
         .iter()
         .map(|path| files::load(path, |reader| Ciphertext::from_reader(reader, params)))
         .collect::<Result<Vec<_>, _>>()?;
+    let plain = arguments.plain.iter().map(|path| {
+        let array = npy::read(path).map_err(|error| Failure::array(path, error))?;
+        Ok::<_, Failure>(PlainArray::new(array.values, array.shape))
+    });
+    let plain = plain.collect::<Result<Vec<_>, _>>()?;
     let evaluator = match &arguments.keys {
         Some(path) => {
             Evaluator::with_keys(files::load(path, |reader| EvaluationKeys::from_reader(reader, params))?)
@@ -42,7 +48,7 @@ pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) 
     };
     let bar = console.progress("run");
     let evaluator = evaluator.with_progress(bar.progress());
-    let results = program.run(&evaluator, &inputs)?;
+    let results = program.run(&evaluator, &inputs, &plain)?;
     drop(bar);
     let mut lines = Vec::new();
     let mut documents = Vec::new();

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::array;
+use crate::arrays::operand_array;
 
 /// The other operand of a ciphertext's operator.
 pub enum Other<'py> {
@@ -33,10 +33,12 @@ impl<'py> Other<'py> {
                  `x.T.to_rows()`, which switches keys",
             ));
         }
-        let array = array(data)?;
+        let array = operand_array(data)?;
         Ok(Self::Plain(match (&array.values, array.shape.is_empty()) {
-            (Values::Real(values), true) if array.whole => Operand::Integer(values[0]),
-            (Values::Real(values), true) => Operand::Number(values[0]),
+            (Values::Real(values), true) if array.whole && array.input.is_none() => {
+                Operand::Integer(values[0])
+            }
+            (Values::Real(values), true) if array.input.is_none() => Operand::Number(values[0]),
             _ => array.plain().into(),
         }))
     }

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::object::PyCiphertext;
 use super::operand::Other;
 use super::transposed::PyTransposed;
-use crate::arrays::{array, shape};
+use crate::arrays::{operand_array, shape};
 use crate::errors::{exception, raise};
 
 /// Exponents end here: more levels than the longest chain has.
@@ -29,7 +29,7 @@ impl PyCiphertext {
     /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix` where
     /// `row_first`.
     fn map_rows(&self, py: Python<'_>, matrix: &Bound<'_, PyAny>, row_first: bool) -> PyResult<Self> {
-        let matrix = array(matrix)?.plain();
+        let matrix = operand_array(matrix)?.plain();
         let hint = "rows in slots multiply with a matrix by rotations, whose keys `LinearTransform(W).plan(params).needs` lists; a vector \
                     in coefficients has inner products without a key, `[x.dot(row) for row in W]`";
         let translate = |error| raise_with_hint(py, error, hint);

@@ -12,7 +12,7 @@ use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{is_whole, matrix, matrix_shape};
+use crate::arrays::{is_whole, matrix, matrix_shape, plain_symbol};
 use crate::errors::check_scale;
 use crate::numbers::Real;
 use crate::run::computing;
@@ -21,6 +21,8 @@ use crate::run::computing;
 pub(super) struct Numbers {
     array: Py<PyAny>,
     shape: (usize, usize),
+    /// The plain input of a program that they stand for.
+    input: Option<usize>,
     /// What reading them raised.
     failure: Mutex<Option<PyErr>>,
 }
@@ -33,6 +35,7 @@ impl Numbers {
         Ok(Self {
             shape: matrix_shape(array, right)?,
             array: array.clone().unbind(),
+            input: plain_symbol(array).and_then(|symbol| symbol.get().numbers.input),
             failure: Mutex::new(None),
         })
     }
@@ -46,6 +49,10 @@ impl Numbers {
 impl PlainMatrix for Numbers {
     fn shape(&self) -> (usize, usize) {
         self.shape
+    }
+
+    fn input(&self) -> Option<usize> {
+        self.input
     }
 
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError> {

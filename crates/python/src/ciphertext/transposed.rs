@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::object::PyCiphertext;
-use crate::arrays::{array, is_array, is_number, is_whole, shape, to_numpy};
+use crate::arrays::{array, is_array, is_number, is_whole, plain_symbol, shape, to_numpy};
 use crate::errors::raise;
 use crate::numbers::Real;
 use crate::run::running;
@@ -76,6 +76,11 @@ pub(super) fn transposed_factor<'py>(
         let remedy = format!("the right matrix has two axes, and {rows} rows{vector}");
         raise(py, CkksError::Shape { operation: "a matrix product", left: left.clone(), right, remedy })
     };
+    if plain_symbol(x).is_some() {
+        return Err(PyTypeError::new_err(
+            "a plain input of a program stands on the left of an encrypted matrix in coefficients, or the matrix is in slots",
+        ));
+    }
     // An array is transposed as it is: a large one is read in parts.
     let shape = shape(x)?;
     if shape.len() != 2 || left.last() != shape.first() {

@@ -1,0 +1,71 @@
+"""Plain inputs of programs, while a function is recorded."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from . import _native as native
+
+_NO_NUMBERS = (
+    "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and make what is "
+    "computed from plain numbers alone an input of its own"
+)
+
+
+class PlainSymbol:
+    """What a function is called with for an input that is given in the clear: an operand of encrypted arrays, whose numbers are not there yet.
+
+    Parameters
+    ----------
+    symbol : native.PlainSymbol
+        Which input it stands for.
+    """
+
+    # Operators of NumPy's arrays leave the operation to this class, which refuses it.
+    __array_ufunc__ = None
+
+    def __init__(self, symbol: native.PlainSymbol) -> None:
+        self._native = symbol
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return tuple(self._native.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a single number has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<plain input of shape {self.shape}>"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(_NO_NUMBERS)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(_NO_NUMBERS)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise TypeError(_NO_NUMBERS)
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise TypeError(_NO_NUMBERS)
+
+    def _left_to_the_other(self, other: Any) -> Any:
+        """An encrypted operand computes; others have no result."""
+        from ._unreadable import Unreadable
+
+        if isinstance(other, Unreadable):
+            return NotImplemented
+        raise TypeError(_NO_NUMBERS)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _left_to_the_other
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _left_to_the_other
