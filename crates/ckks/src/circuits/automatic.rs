@@ -54,6 +54,35 @@ impl AutomaticPlans {
         plans.entry((slots, real, product)).or_insert_with(make).clone()
     }
 
+    /// `x` bootstrapped by a plan for its slots; as it is where it is not below the level that this leads to.
+    ///
+    /// # Errors
+    /// [`CkksError::Unsuitable`] for an array that cannot be bootstrapped; missing keys; those of
+    /// [`BootstrapPlan::run`].
+    pub(crate) fn bootstrapped(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+    ) -> Result<Ciphertext, CkksError> {
+        let levels = StageLevels::new(&self.params)?;
+        let automatic = Automatic { levels, least: levels.start, plans: self.clone() };
+        let refuse = || CkksError::Unsuitable {
+            operation: "a bootstrap",
+            reason:
+                "an array is bootstrapped in slots, under the main secret, from a level of the application"
+                    .to_owned(),
+        };
+        if !automatic.is_able(evaluator, x) {
+            return Err(refuse());
+        }
+        let plan = self.alone(x).ok_or_else(refuse)?;
+        if x.level() >= plan.output_level() {
+            return Ok(x.clone());
+        }
+        let x = automatic.at_canonical_scale(evaluator, x)?.ok_or_else(refuse)?;
+        evaluator.stage(stages::AUTOMATIC, || plan.run(evaluator, &x))
+    }
+
     fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
         // Two polynomials of real numbers share a bootstrap of complex numbers.
         let (slots, real) = (x.layout().period(), !x.is_complex() && x.layout().bundles() == 1);

@@ -76,16 +76,13 @@ impl Forecast {
             .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
         let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
         let mut values = Vec::with_capacity(function.graph.inputs + function.graph.nodes.len());
-        let found = replay(
-            &function.graph,
-            &function.results,
-            &choices.bootstrapped,
-            (&symbols, &plain),
-            |_, value| {
-                values.push(ValueForecast::of(value.data()));
-                Ok(())
-            },
-        )?;
+        let arrays = (&symbols[..], &plain[..]);
+        let seen = |_, value: &EncryptedArray| {
+            values.push(ValueForecast::of(value.data()));
+            Ok(())
+        };
+        let found =
+            replay(&function.graph, &function.results, &choices.bootstrapped, arrays, bootstraps, seen)?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let results = results.collect::<Result<Vec<_>, CkksError>>()?;
         let recording = evaluator.recorded();

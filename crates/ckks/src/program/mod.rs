@@ -91,18 +91,27 @@ impl Program {
     /// # Errors
     /// Those of the dry run.
     pub fn new(params: &Params, function: RecordedFunction, choices: Choices) -> Result<Self, CkksError> {
-        check_function(&function)?;
+        Self::with_plans(params, &Arc::new(function), choices, &AutomaticPlans::new(params))
+    }
+
+    /// As [`Program::new`], with plans of bootstraps that programs with the same parameters share.
+    fn with_plans(
+        params: &Params,
+        function: &Arc<RecordedFunction>,
+        choices: Choices,
+        bootstraps: &AutomaticPlans,
+    ) -> Result<Self, CkksError> {
+        check_function(function)?;
         if !choices.bootstrapped.is_sorted_by(|one, next| one < next) {
             return Err(malformed("the values that are bootstrapped are not in ascending order"));
         }
-        let bootstraps = AutomaticPlans::new(params);
-        let forecast = Forecast::of(params, &function, &choices, &bootstraps)?;
+        let forecast = Forecast::of(params, function, &choices, bootstraps)?;
         Ok(Self {
             params: params.clone(),
-            function: Arc::new(function),
+            function: function.clone(),
             choices,
             forecast: Arc::new(forecast),
-            bootstraps,
+            bootstraps: bootstraps.clone(),
         })
     }
 
@@ -210,7 +219,14 @@ impl Program {
         });
         let arrays = lowered.collect::<Result<Vec<_>, CkksError>>()?;
         let function = &*self.function;
-        replay(&function.graph, &function.results, &self.choices.bootstrapped, (&arrays, &plain), seen)
+        replay(
+            &function.graph,
+            &function.results,
+            &self.choices.bootstrapped,
+            (&arrays, &plain),
+            &self.bootstraps,
+            seen,
+        )
     }
 
     /// Refuses inputs that are encrypted in another way than the program expects.

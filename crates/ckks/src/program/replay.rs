@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::circuits::automatic::AutomaticPlans;
 use crate::circuits::polynomial::Polynomial;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
@@ -210,7 +211,7 @@ fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
 }
 
 /// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values that are bootstrapped
-/// once they are computed, ascending. `seen` is called with each value.
+/// once they are computed by a plan of `bootstraps`, ascending. `seen` is called with each value.
 ///
 /// # Errors
 /// Those of the operations, with the node that they belong to; [`CkksError::Unsuitable`] for a malformed
@@ -220,11 +221,16 @@ pub(super) fn replay(
     results: &[usize],
     refresh: &[usize],
     (inputs, plain): (&[EncryptedArray], &[Arc<PlainArray>]),
+    bootstraps: &AutomaticPlans,
     mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
 ) -> Result<Vec<EncryptedArray>, CkksError> {
     let last = last_uses(graph, results);
     let refreshed = |value: usize, array: EncryptedArray| {
-        if refresh.binary_search(&value).is_ok() { array.bootstrap(None) } else { Ok(array) }
+        if refresh.binary_search(&value).is_err() {
+            return Ok(array);
+        }
+        let data = array.settled()?;
+        array.beside(bootstraps.bootstrapped(&array.evaluator().without_bootstrapping(), &data)?)
     };
     let mut values: Vec<Option<EncryptedArray>> = Vec::with_capacity(last.len());
     for (value, input) in inputs.iter().enumerate() {

@@ -3,6 +3,8 @@
 //!
 //! Prices are built into the library, so that one function gives one program on every machine.
 
+use std::sync::Arc;
+
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Level, SecretDistribution};
 
@@ -87,6 +89,9 @@ const SPECIALS: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 const CORRECTIONS: usize = 3;
 const MORE_LEVELS: usize = 8;
 
+/// The most values that the dry runs of a search for bootstraps compute.
+const MOST_VALUES: usize = 4000;
+
 /// More special primes make a chain at most this much faster.
 const FAR: f64 = 4.0;
 
@@ -166,7 +171,7 @@ impl Miss {
 }
 
 struct Search<'s> {
-    function: &'s RecordedFunction,
+    function: Arc<RecordedFunction>,
     options: &'s CompileOptions,
     /// A program that is there already: parameters that cost far more are not looked at closely.
     known: Option<&'s Program>,
@@ -206,7 +211,12 @@ impl Search<'_> {
 
     /// The program with these choices, if it satisfies the options.
     fn program(&self, params: &Params, choices: Choices) -> Result<Program, Miss> {
-        let program = Program::new(params, self.function.clone(), choices).map_err(|error| {
+        self.program_by(params, choices, &AutomaticPlans::new(params))
+    }
+
+    /// As [`Self::program`], with shared plans of bootstraps.
+    fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
+        let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
             Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
         })?;
@@ -240,7 +250,7 @@ impl Search<'_> {
     fn depth(&self) -> Result<Depth, Miss> {
         let params = recording_params().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
         let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
-        let forecast = Forecast::of(&params, self.function, &choices, &AutomaticPlans::new(&params));
+        let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
         let forecast = forecast.map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
             Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
@@ -380,45 +390,80 @@ impl Search<'_> {
     /// The program with given parameters: at the lowest level that serves, or with bootstraps.
     fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
-        let at = |level: Level, bootstrap_below: Option<Level>| Choices {
-            level,
-            bootstrap_below,
-            bootstrapped: Vec::new(),
-        };
-        let plain = self.program(params, at(params.fresh_level(), None));
-        let plain = match plain {
-            Ok(program) => {
+        let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };
+        let outcome = match (self.program(params, at(params.fresh_level())), params.application_levels()) {
+            (Ok(program), _) => {
                 let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
                 let lower =
-                    (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left), None)));
-                lower.and_then(Result::ok).map_or(Ok(program), Ok)
+                    (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left))));
+                Ok(lower.and_then(Result::ok).unwrap_or(program))
             }
-            Err(miss) => Err(miss),
-        };
-        let outcome = match (plain, params.application_levels()) {
-            (Ok(program), _) => Ok(program),
             (Err(miss), Err(_)) => Err(miss),
-            (Err(miss), Ok((lowest, highest))) => {
-                let mut best: Option<Program> = None;
-                let mut first = None;
-                for below in lowest.0..highest.0.max(lowest.0 + 1) {
-                    match self.program(params, at(params.fresh_level(), Some(Level(below)))) {
-                        Ok(program) => {
-                            let price = program.forecast().price();
-                            if best.as_ref().is_none_or(|best| price < best.forecast().price()) {
-                                best = Some(program);
-                            }
-                        }
-                        Err(miss) => {
-                            first.get_or_insert(miss);
-                        }
-                    }
-                }
-                best.ok_or_else(|| first.unwrap_or(miss))
+            (Err(miss), Ok(levels)) => {
+                self.with_bootstraps(params, levels).map_err(|first| first.unwrap_or(miss))
             }
         };
         self.note(&name, &outcome);
         outcome
+    }
+
+    /// The program with bootstraps: of operands below a level, and of values once they are computed. The
+    /// search starts with the best level alone, and changes one value at a time while that saves time, so
+    /// that it is never slower than the best level.
+    fn with_bootstraps(
+        &self,
+        params: &Params,
+        (lowest, highest): (Level, Level),
+    ) -> Result<Program, Option<Miss>> {
+        let plans = AutomaticPlans::new(params);
+        let program = |below: Level, bootstrapped: Vec<usize>| {
+            let choices = Choices { level: params.fresh_level(), bootstrap_below: Some(below), bootstrapped };
+            self.program_by(params, choices, &plans)
+        };
+        let levels = || (lowest.0..highest.0.max(lowest.0 + 1)).map(Level);
+        let price = |program: &Program| program.forecast().price();
+        let (mut best, mut first): (Option<Program>, Option<Miss>) = (None, None);
+        for below in levels() {
+            match program(below, Vec::new()) {
+                Ok(found) if best.as_ref().is_none_or(|best| price(&found) < price(best)) => {
+                    best = Some(found)
+                }
+                Ok(_) => {}
+                Err(miss) => {
+                    first.get_or_insert(miss);
+                }
+            }
+        }
+        let mut best = best.ok_or(first)?;
+        let values = self.function.graph.inputs + self.function.graph.nodes.len();
+        let mut dry_runs = MOST_VALUES / values.max(1);
+        loop {
+            let (below, set) =
+                (best.choices().bootstrap_below.unwrap_or(lowest), &best.choices().bootstrapped);
+            let toggled = |value: usize| {
+                let mut set = set.clone();
+                match set.binary_search(&value) {
+                    Ok(place) => {
+                        set.remove(place);
+                    }
+                    Err(place) => set.insert(place, value),
+                }
+                (below, set)
+            };
+            let moves = (0..values).map(toggled).chain(levels().map(|other| (other, set.clone())));
+            let mut next: Option<Program> = None;
+            for (below, set) in moves.take(dry_runs) {
+                dry_runs -= 1;
+                let Ok(found) = program(below, set) else { continue };
+                if price(&found) < price(next.as_ref().unwrap_or(&best)) {
+                    next = Some(found);
+                }
+            }
+            match next {
+                Some(next) => best = next,
+                None => return Ok(best),
+            }
+        }
     }
 
     /// The fastest preset that bootstraps.
@@ -534,7 +579,9 @@ impl Program {
         for function in functions {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
-            match (Search { function, options, known, tried: &mut tried }).fastest() {
+            match (Search { function: Arc::new(function.clone()), options, known, tried: &mut tried })
+                .fastest()
+            {
                 Ok(program) => {
                     let price = program.forecast().price();
                     if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {

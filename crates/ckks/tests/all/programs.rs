@@ -10,7 +10,7 @@ use clathrate_ckks::file::{FileReader, FileWriter, Stored};
 use clathrate_ckks::functions::SmoothFunction;
 use clathrate_ckks::keys::Values;
 use clathrate_ckks::program::{
-    Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction,
+    Arrangement, Choices, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction,
 };
 use clathrate_ckks::{
     Ciphertext, CkksError, Complex64, Encoding, Evaluator, Matrix, Params, Polynomial, PolynomialBasis,
@@ -550,6 +550,58 @@ fn deep_functions_bootstrap() {
     for (found, given) in found.iter().zip(&given) {
         assert!((found - given.powi(64)).abs() <= bound + 1e-6, "{found} {given}");
     }
+}
+
+/// All sets of values that may be bootstrapped, and all levels: the least price.
+fn exhaustive(function: &RecordedFunction, params: &Params, values: usize) -> f64 {
+    let (lowest, highest) = params.application_levels().expect("bootstraps");
+    let levels = (lowest.0..highest.0).map(clathrate_ckks::Level);
+    let sets = 0..1usize << values;
+    let prices =
+        levels.flat_map(|below| sets.clone().map(move |set| (below, set))).filter_map(|(below, set)| {
+            let choices = Choices {
+                level: params.fresh_level(),
+                bootstrap_below: Some(below),
+                bootstrapped: (0..values).filter(|value| set >> value & 1 == 1).collect(),
+            };
+            Program::new(params, function.clone(), choices).ok().map(|program| program.forecast().price())
+        });
+    prices.fold(f64::INFINITY, f64::min)
+}
+
+/// Random functions of five operations: the search is within 5 % of all choices, and never slower than the
+/// best level alone.
+#[test]
+fn bootstraps_are_placed_nearly_as_well_as_possible() {
+    let params = params("insecure_boot");
+    let mut placed = 0;
+    for seed in 0..4 {
+        let recording = FunctionRecording::new(&[vector("x", 512)]).expect("a recording");
+        let mut values = vec![recording.symbols()[0].clone()];
+        for draw in noise(5, 700 + seed) {
+            let draw = ((draw + 1.0) * 500.0) as usize;
+            let (x, y) = (&values[draw % values.len()], &values[values.len() - 1]);
+            values.push(match draw % 7 {
+                0 => x.add(y).expect("a sum"),
+                1 => y.power(16).expect("a power"),
+                2 => y.power(8).expect("a power"),
+                _ => x.mul(y).expect("a product").power(4).expect("a power"),
+            });
+        }
+        let last = values.last().expect("a value");
+        let function = recording.finish(&[last], Arrangement::Array(0)).expect("a function");
+        let options = CompileOptions { params: Some(params.clone()), ..CompileOptions::default() };
+        let Ok(program) = Program::compile(std::slice::from_ref(&function), &options) else { continue };
+        if !program.choices().bootstraps() {
+            continue;
+        }
+        placed += 1;
+        let nodes = program.graph().nodes.len();
+        let least = exhaustive(&function, &params, nodes.min(6) + 1);
+        let price = program.forecast().price();
+        assert!(price <= 1.05 * least, "{seed}: {price} against {least}: {:?}", program.choices());
+    }
+    assert!(placed >= 2, "{placed} functions bootstrap");
 }
 
 fn params_of(degree: usize) -> Params {
