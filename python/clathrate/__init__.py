@@ -66,8 +66,8 @@ from ._norms import norm, std
 from ._packing import PackingPlan
 from ._params import Params, preset_names
 from ._params.reports import Explanation, SwitchingReport
-from ._program import Program, ProgramInput, ProgramResult, compile
 from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
+from ._program import Program, compile
 from ._progress import progress
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
 from ._samples import PreparedSamples, SamplesPlan, bootstrap_samples
@@ -142,8 +142,6 @@ __all__ = [
     "PolynomialExplanation",
     "PolynomialPlan",
     "Program",
-    "ProgramInput",
-    "ProgramResult",
     "PreparedMatrix",
     "PreparedSamples",
     "PublicKey",

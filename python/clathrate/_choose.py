@@ -1,24 +1,18 @@
-"""The parameters for a computation: presets, and where none fits a chain of its own, tried by dry runs."""
+"""The parameters for a computation: those of the program that it compiles to."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ._chains import MAX_SECURITY, Measured, fastest_chain
-from ._ciphertext import Ciphertext
-from ._params import Params, preset_names
-from ._trace import Trace, trace
-from ._transposed import TransposedCiphertext
-from .errors import ClathrateError, DataError, ParamsError
+from ._params import Params
+from ._program import compiled, described
+from ._trace import Input, Trace, trace
 
 if TYPE_CHECKING:
     from ._runtime import Runtime
-
-_OTHERS = ("insecure", "paper")
 
 
 @dataclass(frozen=True)
@@ -28,12 +22,13 @@ class ParamsChoice:
     Attributes
     ----------
     params : Params
-        The parameters with the least predicted time among those that run the computation: a preset that needs no bootstrap, or, where
-        there is none, a set of the name "custom" with a chain of its own or a preset that bootstraps.
+        The parameters with the least predicted time among those that run the computation: a set of the name "compiled" with a chain of
+        its own, or, where there is none, a preset that bootstraps.
     trace : Trace
         What the computation needs and costs with them.
     candidates : dict of str to str
-        Every preset, with its predicted time and memory, or why it was refused or not tried; with "custom", the sizes of the chain.
+        The chains and presets that were tried, by their sizes or names, each with its predicted time and the size of the keys, or why it
+        was refused.
 
     Examples
     --------
@@ -47,71 +42,29 @@ class ParamsChoice:
     candidates: dict[str, str]
 
     def explain(self) -> str:
-        """The choice as text: each preset with its time and memory, or why it was refused.
+        """The choice as text: each chain and preset with its time and keys, or why it was refused.
 
         Returns
         -------
         str
-            One line per preset, the chosen one marked.
+            A line for each, the chosen one first.
 
         Examples
         --------
         >>> text = cl.Params.for_circuit(lambda x: x * x, (1000,)).explain()
-        >>> text.count("*"), "MiB" in text
-        (1, True)
+        >>> text.splitlines()[0].startswith("compiled: degree"), "MiB" in text
+        (True, True)
         """
         width = max(len(name) for name in self.candidates)
-        lines = (f"{'*' if name == self.params.name else ' '} {name:{width}}  {text}" for name, text in self.candidates.items())
-        return "\n".join(lines)
+        first = f"{self.params.name}: degree {self.params.degree}, {self.params.max_level} levels"
+        return "\n".join([first, *(f"  {name:{width}}  {text}" for name, text in self.candidates.items())])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.explain())}</pre>"
 
 
-def _arrays_in(result: Any) -> Iterator[Ciphertext]:
-    if isinstance(result, Ciphertext):
-        yield result
-    elif isinstance(result, TransposedCiphertext):
-        yield result.T
-    elif isinstance(result, Mapping):
-        for part in result.values():
-            yield from _arrays_in(part)
-    elif isinstance(result, (list, tuple)):
-        for part in result:
-            yield from _arrays_in(part)
-
-
-def _largest_error(found: Trace) -> float | None:
-    bounds = [array.error_bound for array in _arrays_in(found.result)]
-    return None if not bounds or None in bounds else max(bound for bound in bounds if bound is not None)
-
-
-def _in_words(found: Trace) -> str:
-    largest = _largest_error(found)
-    if largest is None:
-        return ""
-    return f", error at most {largest:.1e}"
-
-
-def _costs(params: Params, found: Trace) -> str:
-    keys = found.needs.nbytes(params)
-    return f"{found.seconds:.3g} s, keys {keys / 2**20:.3g} MiB, arrays {found.peak_bytes / 2**20:.3g} MiB{_in_words(found)}"
-
-
-def _measured(found: Trace) -> Measured:
-    arrays = list(_arrays_in(found.result))
-    magnitudes = [array.bound for array in arrays if array.bound is not None]
-    lowest = min((array.level for array in arrays), default=0)
-    return Measured(found, _largest_error(found), max(magnitudes, default=None), lowest)
-
-
-def _refusal(found: Trace, error: float | None) -> str | None:
-    if error is None:
-        return None
-    largest = _largest_error(found)
-    if largest is None:
-        return "the error of the result is not known: the function computes polynomials of complex numbers"
-    return None if largest <= error else f"the error may be {largest:.1e}, more than {error:g}"
+# What programs do not let a caller choose.
+_PLACES = ("level", "scale", "bodies", "axis", "capacity", "copies", "order", "bootstrap_below", "plain")
 
 
 def for_circuit(
@@ -124,59 +77,23 @@ def for_circuit(
     options: dict[str, Any],
 ) -> ParamsChoice:
     """What `Params.for_circuit` does."""
-    for name, value in (("error", error), ("bound", bound)):
-        if value is not None and not 0.0 < value < math.inf:
-            raise DataError(f"`{name}` is {value}: use a number above 0")
-    if not 0.0 <= security <= MAX_SECURITY:
-        raise DataError(f"`security` is {security}: use a number of bits from 0 to {MAX_SECURITY}, where the security table ends")
-    refusals: list[ClathrateError] = []
-    candidates: dict[str, str] = {}
-
-    names = [name for name in preset_names() if not name.startswith(_OTHERS)]
-
-    def measure(params: Params) -> Trace:
-        return trace(function, *shapes, params=params, bound=bound, **options)
-
-    def fastest(bootstrapping: bool) -> tuple[Params, Trace] | None:
-        best: tuple[Params, Trace] | None = None
-        # One set at a time: the tables of all of them together take gigabytes.
-        for name in names:
-            params = Params.preset(name, runtime)
-            if bool(params.application_levels) != bootstrapping:
-                continue
-            if params.security_bits < security:
-                candidates[params.name] = f"refused: {params.security_bits:.0f} bits of security, {security:g} were asked for"
-                continue
-            try:
-                found = measure(params)
-            except ClathrateError as refused:
-                candidates[params.name] = f"refused: {refused}"
-                # Without the traceback, whose frames hold the parameters.
-                refusals.append(refused.with_traceback(None))
-                continue
-            refusal = _refusal(found, error)
-            candidates[params.name] = _costs(params, found) if refusal is None else f"refused: {refusal}"
-            if refusal is None and (best is None or found._price < best[1]._price):
-                best = (params, found)
-        return best
-
-    best = fastest(bootstrapping=False)
-    if best is not None:
-        # Bootstraps take far longer than whatever has the levels it needs.
-        candidates.update({name: f"not tried: {best[0].name} needs no bootstrap" for name in names if name not in candidates})
-        return ParamsChoice(*best, candidates)
-    best = fastest(bootstrapping=True)
-    if refusals and len({(type(refused), str(refused)) for refused in refusals}) == 1 and len(refusals) == len(candidates):
-        # No property of a preset.
-        raise refusals[0]
-    chain = fastest_chain(lambda params: _measured(measure(params)), error, security, runtime)
-    if chain.params is None or chain.trace is None:
-        candidates["custom"] = f"refused: {chain.words}"
-    else:
-        candidates[chain.params.name] = f"{_costs(chain.params, chain.trace)}; {chain.words}"
-        if best is None or chain.trace._price < best[1]._price:
-            best = (chain.params, chain.trace)
-    if best is None:
-        reasons = "\n".join(f"  {name}: {reason}" for name, reason in candidates.items() if name != "custom")
-        raise ParamsError(f"no preset runs this computation, nor does a chain of its own; the closest: {chain.words}\n{reasons}")
-    return ParamsChoice(*best, candidates)
+    inputs = []
+    for place, shape in enumerate(shapes):
+        own: dict[str, Any] = {"bound": bound, **options, **(shape.options if isinstance(shape, Input) else {})}
+        refused = [name for name in _PLACES if own.get(name) is not None]
+        if refused:
+            raise TypeError(
+                f"`{refused[0]}` is no option of a search for parameters: take `trace` with parameters that you know, or leave places and "
+                "levels to `compile`"
+            )
+        # As arrays are encrypted by default.
+        is_matrix = len(shape) == 2 and not own.get("is_complex")
+        own["encoding"] = own.get("encoding") or ("coefficients" if is_matrix else "slots")
+        own["lanes"] = own.get("lanes") or (len(shape) > 2 and own["encoding"] == "slots")
+        inputs.append(described(Input(tuple(shape), **own), f"input{place}"))
+    program, tried = compiled(function, inputs, error, security, runtime=runtime)
+    found = trace(function, *shapes, params=program.params, bound=bound, **options)
+    candidates = {
+        name: reason if costs is None else f"{costs[0]:.3g} s, keys {costs[1] / 2**20:.3g} MiB" for name, costs, reason in tried
+    }
+    return ParamsChoice(program.params, found, candidates)

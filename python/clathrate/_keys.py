@@ -72,10 +72,10 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
             The scale, as `SecretKey.encrypt` takes it.
         progress : bool or callable, optional
             As `SecretKey.encrypt` takes it.
-        lanes : int or "most", optional
-            How many consecutive rows share a polynomial, as `SecretKey.encrypt` takes it.
         *others : array_like
             Further inputs of a program.
+        lanes : int or "most", optional
+            How many consecutive rows share a polynomial, as `SecretKey.encrypt` takes it.
         bound : float, optional
             The largest magnitude that the numbers may have, as `SecretKey.encrypt` takes it.
 

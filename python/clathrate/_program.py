@@ -200,7 +200,7 @@ class Program(Saved, of=native.Program):
     @property
     def results(self) -> tuple[ProgramResult, ...]:
         """What it gives for each array among its results."""
-        return tuple(ProgramResult(tuple(shape), *others) for shape, *others in self._native.results)
+        return tuple(ProgramResult(tuple(row[0]), *row[1:]) for row in self._native.results)
 
     @property
     def level(self) -> int:
@@ -282,11 +282,15 @@ class Program(Saved, of=native.Program):
         Raises
         ------
         ShapeError
-            For another number of inputs, and for inputs of other shapes.
+            For inputs of other shapes.
         DataError
-            For inputs that are encrypted in another way than for the program.
-        WrongParamsError, WrongSecretError, MissingKeyError
-            Where inputs or keys do not belong to the program or to one another.
+            For another number of inputs, inputs that are encrypted in another way than for the program, and plain numbers beyond their bound.
+        WrongParamsError
+            For inputs or keys of other parameters.
+        WrongSecretError
+            For inputs and keys of several owners.
+        MissingKeyError
+            For keys of another program.
 
         Examples
         --------
@@ -577,13 +581,17 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     return [names[place] if place < len(names) else f"input{place}" for place in range(count)]
 
 
-def _described(given: Any, name: str) -> dict[str, Any]:
+def described(given: Any, name: str) -> dict[str, Any]:
     """What is known of an input: its shape, the bound on its numbers, and what `Input` states."""
     if isinstance(given, Input):
         refused = sorted(set(given.options) - set(_OPTIONS))
         if refused:
             raise DataError(f"`{refused[0]}` is no option of a program's input, which decides about places and levels itself")
-        return {"name": name, "shape": given.shape, **given.options}
+        encoding = given.options.get("encoding")
+        if encoding not in (None, "slots", "coefficients"):
+            raise DataError(f'`encoding` is "{encoding}": use "slots" or "coefficients"')
+        options = {key: value for key, value in given.options.items() if value is not None}
+        return {"name": name, "shape": given.shape, **options}
     if isinstance(given, (tuple, list)) and all(isinstance(axis, SupportsIndex) for axis in given):
         return {"name": name, "shape": tuple(int(axis) for axis in given)}
     array = np.asarray(numbers(given))
@@ -687,17 +695,34 @@ def compile(  # noqa: A001
     Examples
     --------
     >>> W = np.random.default_rng(0).normal(size=(10, 64))
-    >>> program = cl.compile(lambda x: cl.sigmoid(W @ x, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
+    >>> program = cl.compile(lambda x: cl.sigmoid(W @ x / 8, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
     >>> program.results[0].shape, program.results[0].error_bound < 1e-2, program.params.security_bits >= 128
     ((10,), True, True)
     """
-    described = [_described(given, name) for given, name in zip(inputs, _names(function, len(inputs)), strict=True)]
-    if all(own.get("plain") for own in described):
-        raise DataError("a program has at least one input that is encrypted: give a shape, an `Input` or sample data for each parameter of the function")
-    if any(own.get("bound") is None for own in described):
+    names = _names(function, len(inputs))
+    known = [described(given, name) for given, name in zip(inputs, names, strict=True)]
+    if all(own.get("plain") for own in known):
+        raise DataError(
+            "a program has at least one input that is encrypted: give a shape, an `Input` or sample data for each parameter of the function"
+        )
+    if any(own.get("bound") is None for own in known):
         warn_unbounded()
+    return compiled(function, known, error, security, key_bytes, memory, params, runtime)[0]
+
+
+def compiled(
+    function: Callable[..., Any],
+    inputs: Sequence[dict[str, Any]],
+    error: float | None,
+    security: float,
+    key_bytes: SupportsIndex | None = None,
+    memory: SupportsIndex | None = None,
+    params: Params | None = None,
+    runtime: Runtime | None = None,
+) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
+    """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal."""
     recorded, refusals = [], []
-    for rows in _alternatives(described):
+    for rows in _alternatives(inputs):
         try:
             recorded.append(_recorded(function, rows))
         except Exception as refused:
@@ -705,5 +730,5 @@ def compile(  # noqa: A001
             refusals.append(refused)
     if not recorded:
         raise refusals[0]
-    program, _ = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
-    return Program._of(program)
+    program, tried = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
+    return Program._of(program), tried

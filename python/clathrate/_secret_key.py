@@ -127,6 +127,8 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
             The factor that numbers are multiplied by before they are rounded. None, the default, is the canonical scale of the level.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (polynomials done, polynomials in all) and may return False to stop.
+        *others : array_like
+            Further inputs of a program.
         bodies : int, optional
             How many polynomials share a mask, 1 to 4096. The array takes less memory, and operations on the mask serve all of them;
             products of such arrays with each other are refused. The array is under a secret of its own, "bodies:" and the number. None,
@@ -149,8 +151,6 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         order : {"natural", "bit-reversed"}, optional
             The order of the numbers in a polynomial. "bit-reversed" puts number j at the place whose bits are those of j reversed. The
             default is "natural".
-        *others : array_like
-            Further inputs of a program.
         bound : float, optional
             The largest magnitude that the numbers may have; larger ones are refused. Results have bounds (`Ciphertext.bound`), and what
             might wrap around is refused before it is computed. It is public: it is in files, and nothing is taken from the numbers

@@ -1,4 +1,4 @@
-"""Parameters that are chosen for a circuit: presets, chains of its own, and circuits that nothing runs."""
+"""Parameters that are chosen for a circuit: chains of its own, presets that bootstrap, and circuits that nothing runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_parameters_for_a_circuit() -> None:
     choice = cl.Params.for_circuit(circuit, (1000,), error=1e-4)
     assert choice.params.security_bits >= 128
     assert choice.trace.result.error_bound <= 1e-4
-    assert f"* {choice.params.name}" in choice.explain()
+    assert choice.explain().startswith(f"{choice.params.name}: degree {choice.params.degree}")
     key = cl.SecretKey.generate(choice.params)
     data = numbers(1000)
     x = key.encrypt(data).with_keys(key.evaluation_keys(choice.trace.needs))
     assert abs(key.decrypt(circuit(x)) - circuit(data)) < 1e-4
-    with pytest.raises(cl.ParamsError, match="no preset runs"):
+    with pytest.raises(cl.ParamsError, match="no parameters run"):
         cl.Params.for_circuit(circuit, (1000,), error=1e-30)
     with pytest.raises(cl.DataError, match="above 0"):
         cl.Params.for_circuit(circuit, (1000,), error=-1)
@@ -42,18 +42,15 @@ def products(x, times: int):
     return result
 
 
-def test_where_no_preset_runs_a_circuit_a_chain_is_built() -> None:
+def test_a_chain_is_built_for_a_circuit() -> None:
     begin = time.monotonic()
     choice = cl.Params.for_circuit(lambda x: squares(x, 12), (1000,), error=1e-6)
     assert time.monotonic() - begin < 60
-    assert choice.params.name == "custom"
+    assert choice.params.name == "compiled"
     assert choice.params.security_bits >= 128
     assert choice.params.max_level >= 12
     assert choice.trace.result.error_bound <= 1e-6
-    assert "12 levels of" in choice.candidates["custom"]
-    # A set that bootstraps runs it, too, and takes longer.
-    assert float(choice.candidates["boot_precise"].split(" s,")[0]) > 5 * choice.trace.seconds
-    assert choice.explain().count("* custom") == 1
+    assert any("12 levels of" in name for name in choice.candidates)
     assert choice.params.warnings == []
     # More levels than any preset has.
     deep = cl.Params.for_circuit(lambda x: products(x, 50), (1000,)).params
@@ -76,13 +73,12 @@ def test_chains_are_as_secure_as_asked_for_and_compute(security: int) -> None:
     assert abs(key.decrypt(circuit(x)) - circuit(data)) < 1e-4
 
 
-def test_chains_have_the_levels_that_arrays_are_encrypted_at() -> None:
-    choice = cl.Params.for_circuit(lambda x: x * x, (1000,), security=192, level=5)
-    assert (choice.params.max_level, choice.trace.inputs[0].level) == (5, 5)
-    # Five levels for one array, and one more where the other one's product is rescaled; the other's level says nothing of them.
-    choice = cl.Params.for_circuit(lambda x, y: squares(x, 5) + y, (1000,), cl.Input((1000,), level=0), security=192)
-    assert choice.params.max_level in (5, 6)
-    assert choice.trace.inputs[1].level == 0
+def test_places_and_levels_are_not_searched_for() -> None:
+    for options in ({"level": 5}, {"copies": 2}, {"capacity": 8}, {"bodies": 2}):
+        with pytest.raises(TypeError, match="is no option of a search for parameters"):
+            cl.Params.for_circuit(lambda x: x * x, (1000,), **options)
+    with pytest.raises(TypeError, match="`level` is no option"):
+        cl.Params.for_circuit(lambda x, y: x + y, (10,), cl.Input((10,), level=0))
 
 
 @pytest.mark.parametrize("security", [-1, 257, np.nan, np.inf])
@@ -93,13 +89,13 @@ def test_securities_outside_of_the_table_are_refused(security: float) -> None:
 
 def test_impossible_circuits_tell_the_nearest_reason() -> None:
     with pytest.raises(
-        cl.ParamsError, match=r"the closest: degree \d+: an error of 1e-30 takes a scale of .*: allow an error of"
+        cl.ParamsError, match=r"the closest: the error may be .*, more than 1e-30: allow an error of"
     ) as caught:
         cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-30)
     allowed = float(str(caught.value).split("allow an error of ")[1].split()[0])
     # What it says works.
     assert cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=allowed).trace.result.error_bound <= allowed
-    with pytest.raises(cl.ParamsError, match=r"at most \d+ levels of 28 bits fit the \d+ bits of modulus that 128 bits of security allow"):
+    with pytest.raises(cl.ParamsError, match=r"more than 1e-12: allow an error of"):
         cl.Params.for_circuit(lambda x: products(x, 80), (1000,), error=1e-12)
     with pytest.raises(
         cl.ParamsError, match=r"degree 65536, \d+ levels .* are \d+ bits of modulus, and 128 bits of security allow 17\d\d\b"

@@ -435,6 +435,7 @@ def storable(small, name: str) -> tuple[object, bool]:
         "EvaluationKeys": small.keys,
         "Ciphertext": small.key.encrypt([1.0]),
         "LinearTransformPlan": cl.LinearTransform(np.eye(4)[::-1]).plan(small.params),
+        "Program": cl.compile(lambda x: x + 1, cl.Input((3,), bound=1.0), params=small.params),
     }
     return things[name], name != "SecretKey"
 

@@ -448,5 +448,5 @@ def test_inputs_are_shapes():
         cl.Input((3,), lane=4)
     with pytest.raises(TypeError, match="`params`"):
         cl.Input((3,), params=cl.Params.preset("insecure_tiny"))
-    choice = cl.Params.for_circuit(lambda x, y: x + y, (3,), cl.Input((3,), level=0))
-    assert [array.level for array in choice.trace.inputs] == [choice.params.max_level, 0]
+    found = cl.trace(lambda x, y: x + y, (3,), cl.Input((3,), level=0), params=cl.Params.preset("n13"))
+    assert [array.level for array in found.inputs] == [found.inputs[0].params.max_level, 0]

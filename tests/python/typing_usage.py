@@ -136,9 +136,9 @@ def transposed(ct: cl.Ciphertext) -> cl.TransposedCiphertext:
 
 
 def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
-    key.encrypt([1.0], encoding="bits")  # type: ignore[arg-type]
-    key.encrypt([1.0], bodies=2, axis="columns")  # type: ignore[arg-type]
-    key.encrypt([1.0], "slots", 1, 2.0**30, False, 2)  # type: ignore[call-arg]
+    key.encrypt([1.0], encoding="bits")  # type: ignore[call-overload]
+    key.encrypt([1.0], bodies=2, axis="columns")  # type: ignore[call-overload]
+    key.encrypt([1.0], "slots", 1, 2.0**30, False, 2)  # type: ignore[call-overload]
     ct ** "3"  # type: ignore[operator]
     ct / ct  # type: ignore[operator]
     ct @ object()  # type: ignore[operator]

@@ -23,7 +23,7 @@ pub struct Array {
     pub input: Option<usize>,
 }
 
-/// What stands for a plain input while a function is recorded. It has a shape, and numbers that nobody reads.
+// What stands for a plain input while a function is recorded. It has a shape, and numbers that nobody reads.
 #[pyclass(frozen, module = "clathrate._native", name = "PlainSymbol")]
 pub struct PyPlainSymbol {
     pub numbers: PlainArray,

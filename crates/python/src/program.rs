@@ -59,7 +59,7 @@ impl PyFunctionRecording {
         plain.map(|numbers| PyPlainSymbol { numbers }).collect()
     }
 
-    /// `arrangement` is JSON.
+    // `arrangement` is JSON.
     fn finish(
         &self,
         py: Python<'_>,
@@ -156,7 +156,7 @@ impl PyProgram {
         Ok(Self { program, params })
     }
 
-    /// About the bytes of its file.
+    // About the bytes of its file.
     fn size(&self) -> usize {
         8 * self
             .program
@@ -217,7 +217,7 @@ impl PyProgram {
         self.program.forecast().results().iter().map(result_row).collect()
     }
 
-    /// JSON.
+    // JSON.
     #[getter]
     fn arrangement(&self, py: Python<'_>) -> PyResult<String> {
         serde_json::to_string(self.program.arrangement())
@@ -244,7 +244,7 @@ impl PyProgram {
         self.program.forecast().values().iter().map(result_row).collect()
     }
 
-    /// The nodes as JSON, the plain numbers, and the lists of places, -1 for none.
+    // The nodes as JSON, the plain numbers, and the lists of places, -1 for none.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let graph = self.program.graph();
         let nodes = serde_json::to_string(&graph.nodes)
@@ -285,7 +285,7 @@ impl PyProgram {
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
     }
 
-    /// As `run`, with every value in place of the results.
+    // As `run`, with every value in place of the results.
     fn run_all(
         &self,
         py: Python<'_>,

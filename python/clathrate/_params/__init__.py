@@ -187,11 +187,10 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
         runtime: Runtime | None = None,
         **options: Any,
     ) -> ParamsChoice:
-        """The preset with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
+        """The parameters with which a function of encrypted arrays runs fastest, found by dry runs, without keys and data.
 
-        Every preset is tried but those whose names begin with "insecure", "paper" or "bench". Where none serves without a bootstrap, chains
-        of degrees 2^13 to 2^16 are made for the computation, of which the fastest has the name "custom", and presets that bootstrap are
-        tried. The time is predicted, with one thread.
+        They are those of the program that `compile` makes of the function, for arrays that are encrypted with the same options: a chain
+        made for the computation, or a preset that bootstraps. The time is predicted, with one thread.
 
         Parameters
         ----------
@@ -209,7 +208,7 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
         **options
-            Further keywords of `trace`, such as `encoding`.
+            How the arrays are encrypted: `encoding`, `lanes` and `is_complex`, as `SecretKey.encrypt` takes them.
 
         Returns
         -------
@@ -219,7 +218,7 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
         Raises
         ------
         ParamsError
-            Where neither a preset nor a chain of its own runs the computation; the message says what they lack.
+            Where neither a chain nor a preset that bootstraps runs the computation; the message says what they lack.
         DataError
             For an error or a bound that is not positive.
 

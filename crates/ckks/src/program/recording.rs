@@ -15,10 +15,10 @@ use crate::parameters::{Params, ParamsSpec, Runtime};
 /// Bits of the steps of the modulus and of the scale while a function is recorded.
 const BITS: f64 = 40.0;
 
-/// Levels of these parameters. An array below [`LEAST_LEVEL`] is at the highest level again, so that large
+/// Levels of these parameters, more than any chain of 128 bits of security has. An array below [`LEAST_LEVEL`] is at the highest level again, so that large
 /// numbers have room, too.
-const LEVELS: usize = 48;
-const LEAST_LEVEL: usize = 20;
+const LEVELS: usize = 62;
+const LEAST_LEVEL: usize = 30;
 
 /// The degree, in the middle of those that programs use.
 const DEGREE: usize = 1 << 14;

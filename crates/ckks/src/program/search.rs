@@ -193,7 +193,10 @@ impl Search<'_> {
                     return Some(Miss::new(reason.to_owned(), 3, 1.0));
                 }
                 Some(found) if found > error => {
-                    let reason = format!("the error may be {found:.1e}, more than {error:e}");
+                    let reason = format!(
+                        "the error may be {found:.1e}, more than {error:e}: allow an error of {:.1e}",
+                        found * 1.05
+                    );
                     return Some(Miss::new(reason, 0, found / error));
                 }
                 Some(_) => {}
