@@ -93,7 +93,5 @@ def for_circuit(
         inputs.append(described(Input(tuple(shape), **own), f"input{place}"))
     program, tried = compiled(function, inputs, error, security, runtime=runtime)
     found = trace(function, *shapes, params=program.params, bound=bound, **options)
-    candidates = {
-        name: reason if costs is None else f"{costs[0]:.3g} s, keys {costs[1] / 2**20:.3g} MiB" for name, costs, reason in tried
-    }
+    candidates = {name: reason if costs is None else f"{costs[0]:.3g} s, keys {costs[1] / 2**20:.3g} MiB" for name, costs, reason in tried}
     return ParamsChoice(program.params, found, candidates)

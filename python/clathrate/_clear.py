@@ -13,10 +13,8 @@ from . import _native as native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Array = NDArray[Any]
-
 # What smooth functions are without an approximation.
-_EXACT: dict[str, Callable[[Array], Array]] = {
+_EXACT: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
     "tanh": np.tanh,
     "silu": lambda x: x / (1.0 + np.exp(-x)),
@@ -41,34 +39,34 @@ def _axes(arguments: dict[str, Any]) -> Any:
     return None if axes is None else tuple(axes)
 
 
-def _moved(x: Array, shape: Sequence[int], sources: Sequence[int]) -> Array:
+def _moved(x: NDArray[Any], shape: Sequence[int], sources: Sequence[int]) -> NDArray[Any]:
     """The numbers at `sources`, zeros where there are none."""
     places = np.asarray(sources, dtype=np.int64)
     flat = x.reshape(-1)
     return np.where(places < 0, 0.0, flat[np.maximum(places, 0)]).reshape(tuple(shape))
 
 
-def _summed(terms: Array, shape: Sequence[int]) -> Array:
+def _summed(terms: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
     return np.asarray(terms.reshape(-1, int(np.prod(shape, dtype=int))).sum(axis=0).reshape(tuple(shape)))
 
 
-def _picked(x: Array, rows: Any, columns: Any, single: bool) -> Array:
+def _picked(x: NDArray[Any], rows: Any, columns: Any, single: bool) -> NDArray[Any]:
     picked = x if rows is None else x[rows]
     if columns is not None:
         picked = picked[..., columns[0] : columns[1]]
     return picked[0] if single else picked
 
 
-def _softmax(x: Array) -> Array:
+def _softmax(x: NDArray[Any]) -> NDArray[Any]:
     shifted = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
 
 
-def _variance(x: Array, own: dict[str, Any]) -> Array:
+def _variance(x: NDArray[Any], own: dict[str, Any]) -> NDArray[Any]:
     return np.asarray(np.var(x, axis=_axes(own), ddof=own["ddof"], keepdims=own["keepdims"]))
 
 
-def _polynomial(x: Array, coefficients: Array, own: dict[str, Any]) -> Array:
+def _polynomial(x: NDArray[Any], coefficients: NDArray[Any], own: dict[str, Any]) -> NDArray[Any]:
     values = coefficients if np.any(coefficients.imag) else coefficients.real
     return np.asarray(native.Polynomial(values, own["basis"], tuple(own["domain"]))(x))
 
@@ -86,7 +84,7 @@ class Clear:
         The plain inputs.
     """
 
-    def __init__(self, program: native.Program, exact: bool, plain: Sequence[Array] = ()) -> None:
+    def __init__(self, program: native.Program, exact: bool, plain: Sequence[NDArray[Any]] = ()) -> None:
         nodes, self._constants, self._places, self._results = program.parts()
         self._nodes = json.loads(nodes)
         self._exact = exact
@@ -97,7 +95,7 @@ class Clear:
         """The numbers of the values that are results."""
         return self._results
 
-    def values(self, inputs: Sequence[Array]) -> list[Array]:
+    def values(self, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         """Every value of the program: the inputs, then the result of each operation."""
         values = [np.asarray(own) for own in inputs]
         for node in self._nodes:
@@ -107,7 +105,7 @@ class Clear:
             values.append(np.asarray(getattr(self, f"_{name}")(own, *operands)))
         return values
 
-    def _operand(self, values: list[Array], operand: dict[str, Any]) -> Any:
+    def _operand(self, values: list[NDArray[Any]], operand: dict[str, Any]) -> Any:
         ((kind, content),) = operand.items()
         if kind == "value":
             return values[content]

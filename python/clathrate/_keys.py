@@ -57,7 +57,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         *others: ArrayLike,
         lanes: SupportsIndex | Literal["most"] | None = None,
         bound: float | None = None,
-    ) -> Ciphertext:
+    ) -> Any:
         """Encrypts an array, or the inputs of a program, as `SecretKey.encrypt` does, with more noise and at twice the file size.
 
         Parameters

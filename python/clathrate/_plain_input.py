@@ -7,22 +7,19 @@ from typing import Any, NoReturn
 from . import _native as native
 
 _NO_NUMBERS = (
-    "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and make what is "
-    "computed from plain numbers alone an input of its own"
+    "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and make "
+    "what is computed from plain numbers alone an input of its own"
 )
 
 
 class PlainSymbol:
-    """What a function is called with for an input that is given in the clear: an operand of encrypted arrays, whose numbers are not there yet.
+    """What a function is called with for an input that is given in the clear: an operand of encrypted arrays, without numbers yet.
 
     Parameters
     ----------
     symbol : native.PlainSymbol
         Which input it stands for.
     """
-
-    # Operators of NumPy's arrays leave the operation to this class, which refuses it.
-    __array_ufunc__ = None
 
     def __init__(self, symbol: native.PlainSymbol) -> None:
         self._native = symbol
@@ -44,6 +41,9 @@ class PlainSymbol:
 
     def __repr__(self) -> str:
         return f"<plain input of shape {self.shape}>"
+
+    def __array_ufunc__(self, *arguments: Any, **options: Any) -> NoReturn:
+        raise TypeError(_NO_NUMBERS)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise TypeError(_NO_NUMBERS)

@@ -163,8 +163,8 @@ class Stage:
 class Program(Saved, of=native.Program):
     """A function of encrypted arrays with everything that was chosen for it: parameters, encodings, levels, bootstraps, keys.
 
-    `compile` makes programs. A program is a graph of array operations and holds the plain numbers that the function uses, so whoever runs it
-    needs neither the function nor Python. It has no secret, and no key.
+    `compile` makes programs. A program is a graph of array operations and holds the plain numbers that the function uses, so whoever runs
+    it needs neither the function nor Python. It has no secret, and no key.
 
     Examples
     --------
@@ -269,8 +269,8 @@ class Program(Saved, of=native.Program):
         keys : EvaluationKeys or None
             The owner's keys for the program, `SecretKey.keys(program)`; None where it needs none.
         *inputs : Ciphertext or array_like
-            The arrays in the order of the function's parameters, encrypted for the program (`SecretKey.encrypt(program, ...)`); plain inputs
-            as they are.
+            The arrays in the order of the function's parameters, encrypted for the program (`SecretKey.encrypt(program, ...)`); plain
+            inputs as they are.
         progress : bool or callable, optional
             True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
 
@@ -284,7 +284,8 @@ class Program(Saved, of=native.Program):
         ShapeError
             For inputs of other shapes.
         DataError
-            For another number of inputs, inputs that are encrypted in another way than for the program, and plain numbers beyond their bound.
+            For another number of inputs, inputs that are encrypted in another way than for the program, and plain numbers beyond their
+            bound.
         WrongParamsError
             For inputs or keys of other parameters.
         WrongSecretError
@@ -545,8 +546,8 @@ def _taken_apart(result: Any, found: list[Ciphertext]) -> Any:
     if isinstance(result, list):
         return {"list": [_taken_apart(part, found) for part in result]}
     raise TypeError(
-        f"the function returned a {type(result).__name__}: return encrypted arrays, alone or in lists, tuples and dictionaries, and keep what does not "
-        "depend on the inputs outside of the program"
+        f"the function returned a {type(result).__name__}: return encrypted arrays, alone or in lists, tuples and dictionaries, and keep "
+        "what does not depend on the inputs outside of the program"
     )
 
 
@@ -607,7 +608,7 @@ def described(given: Any, name: str) -> dict[str, Any]:
 
 
 def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, ...]]]:
-    """The ways to encrypt the inputs that are tried: in slots with rows that share polynomials, in slots with rows alone, in coefficients."""
+    """The ways to encrypt the inputs that are tried: slots with rows that share polynomials, slots with rows alone, coefficients."""
     seen = []
     for encoding, lanes in (("slots", True), ("slots", False), ("coefficients", False)):
         rows = [
@@ -637,7 +638,7 @@ def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> nati
     return recording.finish([array._native for array in found], json.dumps(arrangement))
 
 
-def compile(  # noqa: A001
+def compile(
     function: Callable[..., Any],
     *inputs: Any,
     error: float | None = None,
@@ -649,9 +650,9 @@ def compile(  # noqa: A001
 ) -> Program:
     """Compiles a function of arrays into a program that computes it on encrypted arrays.
 
-    The function is ordinary NumPy code. It is called with symbols, which write down its operations; so it must not read the numbers or decide by
-    them. Parameters, encodings, levels and bootstraps are chosen by dry runs: the least predicted time for which the errors of all results
-    are at most `error`. The choice is the same on every machine.
+    The function is ordinary NumPy code. It is called with symbols, which write down its operations; so it must not read the numbers or
+    decide by them. Parameters, encodings, levels and bootstraps are chosen by dry runs: the least predicted time for which the errors of
+    all results are at most `error`. The choice is the same on every machine.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         copies: SupportsIndex | None = None,
         order: Order = "natural",
         bound: float | None = None,
-    ) -> Ciphertext:
+    ) -> Any:
         """Encrypts an array; the ciphertext has its shape. `encrypt(program, x, y)` encrypts the inputs of a program.
 
         Parameters

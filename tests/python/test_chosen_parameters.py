@@ -88,9 +88,7 @@ def test_securities_outside_of_the_table_are_refused(security: float) -> None:
 
 
 def test_impossible_circuits_tell_the_nearest_reason() -> None:
-    with pytest.raises(
-        cl.ParamsError, match=r"the closest: the error may be .*, more than 1e-30: allow an error of"
-    ) as caught:
+    with pytest.raises(cl.ParamsError, match=r"the closest: the error may be .*, more than 1e-30: allow an error of") as caught:
         cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-30)
     allowed = float(str(caught.value).split("allow an error of ")[1].split()[0])
     # What it says works.
@@ -98,13 +96,13 @@ def test_impossible_circuits_tell_the_nearest_reason() -> None:
     with pytest.raises(cl.ParamsError, match=r"more than 1e-12: allow an error of"):
         cl.Params.for_circuit(lambda x: products(x, 80), (1000,), error=1e-12)
     with pytest.raises(
-        cl.ParamsError, match=r"degree 65536, \d+ levels .* are \d+ bits of modulus, and 128 bits of security allow 17\d\d\b"
+        cl.ParamsError, match=r"degree 65536, \d+ levels of 28 bits, .* bits of modulus, and 192 bits of security allow 11\d\d\b"
     ):
-        cl.Params.for_circuit(lambda x: products(x, 45), (1000,), error=1e-12)
+        cl.Params.for_circuit(lambda x: products(x, 45), (1000,), security=192)
     # A polynomial is what it is outside of its interval, too; what approximates a function there is refused.
     cube = cl.Polynomial([0.0, 1.0, 0.0, 1.0])
     assert cl.Params.for_circuit(cube, (1000,), error=1e-3, bound=2.0).trace.result.bound == 10.0
-    with pytest.raises(cl.ParamsError, match=r"numbers may be as large as 2\.0+e0, and the polynomial is made for those from -1 to 1"):
+    with pytest.raises(cl.DataError, match=r"numbers may be as large as 2\.0+e0, and the polynomial is made for those from -1 to 1"):
         cl.Params.for_circuit(cl.Polynomial.fit(np.tanh, 7), (1000,), error=1e-3, bound=2.0)
 
 
