@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex, final
 
 from . import _native as native
+from ._needs import Needs
 from ._stored import Movable, Stored
-from ._wrapping import Shared
+from ._wrapping import Shared, unwrap
+from .errors import WrongParamsError
 
 if TYPE_CHECKING:
+    from ._program import Program
     from ._typing import Progress
 
 
@@ -33,6 +36,42 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
 
     __slots__ = ()
     _native: native.EvaluationKeys
+
+    def missing(self, program: Program | Needs) -> Needs:
+        """What a program needs and these keys do not have.
+
+        Parameters
+        ----------
+        program : Program or Needs
+            The program, or what another computation needs.
+
+        Returns
+        -------
+        Needs
+            The missing keys; empty, and so false, where there are none. `keys | owner.evaluation_keys(keys.missing(program))` has all.
+
+        Raises
+        ------
+        WrongParamsError
+            For a program of other parameters.
+
+        Examples
+        --------
+        >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True))
+        >>> keys.missing(cl.Needs(relinearise=True, rotations=[1]))
+        Needs(rotate 1: top level)
+        >>> bool(keys.missing(cl.Needs(relinearise=True)))
+        False
+        """
+        needs = program
+        if not isinstance(program, Needs):
+            if program.params != self.params:
+                raise WrongParamsError(
+                    f'the program has the parameters "{program.params.name}", and the keys have other ones, "{self.params.name}": make '
+                    "keys for the program, `owner.keys(program)`"
+                )
+            needs = program.needs
+        return Needs._of(self._native.missing(unwrap(needs)))
 
     @property
     def rotations(self) -> list[int]:

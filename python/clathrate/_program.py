@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 # The bound of sample data is so many times their largest magnitude.
 _MARGIN = 1.5
 
+# The latest programs, by what they were compiled from.
+_KNOWN: dict[Any, tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]] = {}
+_MOST_KNOWN = 16
+
 # The options of an input that a program takes. Places are its own affair.
 _OPTIONS = ("bound", "is_complex", "encoding", "lanes", "plain")
 
@@ -731,5 +735,14 @@ def compiled(
             refusals.append(refused)
     if not recorded:
         raise refusals[0]
-    program, tried = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
-    return Program._of(program), tried
+    asked = (*(own.digest for own in recorded), error, security, key_bytes, memory, params)
+    found = _KNOWN.get(asked) if runtime is None else None
+    if found is None:
+        program, tried = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
+        found = Program._of(program), tried
+        if runtime is None:
+            _KNOWN[asked] = found
+            # The oldest one goes.
+            while len(_KNOWN) > _MOST_KNOWN:
+                del _KNOWN[next(iter(_KNOWN))]
+    return found

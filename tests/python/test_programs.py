@@ -344,3 +344,101 @@ def test_deep_functions_bootstrap() -> None:
     bound = program.results[0].error_bound
     assert bound is not None
     assert np.abs(found - numbers(512) ** 64).max() <= bound
+
+
+def test_a_function_is_compiled_once() -> None:
+    weights = numbers(3, 5)
+    x = cl.Input((5,), bound=1.0)
+    program = cl.compile(lambda x: weights @ x, x)
+    assert cl.compile(lambda y: weights.copy() @ y, x)._native is not program._native
+    again = cl.compile(lambda x: weights.copy() @ x, x)
+    assert again._native is program._native
+    weights[0, 0] += 1.0
+    assert cl.compile(lambda x: weights @ x, x)._native is not program._native
+    # The program keeps the numbers that it was compiled with.
+    owner = cl.SecretKey.generate(program)
+    found = owner.decrypt(program.run(owner.keys(program), owner.encrypt(program, np.ones(5))))
+    assert np.allclose(found, numbers(3, 5) @ np.ones(5), atol=1e-4)
+
+
+def test_missing_keys_are_made_beside_others() -> None:
+    params = cl.Params.preset("n13")
+    first = cl.compile(lambda x: x * x, cl.Input((8,), bound=1.0), params=params)
+    second = cl.compile(lambda x: x.sum() * x, cl.Input((8,), bound=1.0), params=params)
+    owner = cl.SecretKey.generate(params)
+    keys = owner.keys(first)
+    assert not keys.missing(first)
+    missing = keys.missing(second)
+    assert missing
+    both = keys | owner.evaluation_keys(missing)
+    assert not both.missing(second)
+    x = numbers(8)
+    for program, function in ((first, lambda x: x * x), (second, lambda x: x.sum() * x)):
+        assert np.allclose(owner.decrypt(program.run(both, owner.encrypt(program, x))), function(x), atol=1e-5)
+    other = cl.compile(lambda x: x * x, cl.Input((8,), bound=1.0))
+    with pytest.raises(cl.WrongParamsError, match="make keys for the program"):
+        keys.missing(other)
+
+
+def test_operations_are_steps_of_progress() -> None:
+    program = cl.compile(lambda x: (x * x + 1.0).sum(), cl.Input((8,), bound=1.0))
+    owner = cl.SecretKey.generate(program)
+    keys, x = owner.keys(program), owner.encrypt(program, numbers(8))
+    seen: list[tuple[int, int]] = []
+    program.run(keys, x, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    with pytest.raises(cl.CancelledError):
+        program.run(keys, x, progress=lambda done, total: done < 1)
+
+
+def test_plain_inputs_are_given_when_a_program_runs() -> None:
+    def function(x: Any, weights: Any, bias: Any) -> Any:
+        return cl.sigmoid(x @ weights + bias, error=1e-3, domain=(-21, 21))
+
+    data, weights, bias = numbers(5, 20), numbers(20, 3, seed=1), numbers(3, seed=2)
+    inputs = (cl.Input((5, 20), bound=1.0), cl.Input((20, 3), bound=1.0, plain=True), cl.Input((3,), bound=1.0, plain=True))
+    program = cl.compile(function, *inputs, error=1e-2)
+    assert [own.plain for own in program.inputs] == [False, True, True]
+    assert len(program.to_bytes()) < 5000
+    owner = cl.SecretKey.generate(program)
+    keys, x = owner.keys(program), owner.encrypt(program, data)
+    for factor in (1.0, -0.5):
+        found = owner.decrypt(program.run(keys, x, factor * weights, bias))
+        assert np.abs(found - function(data, factor * weights, bias)).max() < 1e-2
+    assert program.check(data, weights, bias).outside == ()
+    assert program.debug(owner, data, weights, bias, keys=keys)[-1].largest < 1e-2
+    with pytest.raises(cl.ClathrateError, match="compile it with a larger bound"):
+        program.run(keys, x, 2 * weights, bias)
+    with pytest.raises(cl.ClathrateError, match="compile it with a larger bound"):
+        program.run(keys, x, np.full((20, 3), np.nan), bias)
+    with pytest.raises(cl.DataError, match="takes 3 arrays"):
+        program.run(keys, x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, w: x * (2.0 * w),
+        lambda x, w: x + w[::-1],
+        lambda x, w: np.sin(w) * x,
+        lambda x, w: np.asarray(w) * x,
+        lambda x, w: cl.sigmoid(w) * x,
+        lambda x, w: np.ones(20) * w,
+        lambda x, w: cl.Polynomial([0.0, 1.0])(w) * x,
+        lambda x, w: x * float(w[0]),
+        lambda x, w: x * max(w),
+        lambda x, w: x * w.mean(),
+    ],
+)
+def test_numbers_of_plain_inputs_are_not_read(function: Function) -> None:
+    with pytest.raises(TypeError, match="has no numbers while the program is compiled"):
+        cl.compile(function, cl.Input((20,), bound=1.0), cl.Input((20,), bound=1.0, plain=True))
+
+
+def test_plain_inputs_have_a_bound_and_are_no_divisors() -> None:
+    with pytest.raises(cl.DataError, match="bound of a plain input"):
+        cl.compile(lambda x, w: x * w, cl.Input((4,), bound=1.0), cl.Input((4,), plain=True))
+    with pytest.raises(cl.ClathrateError, match="give its inverse as the input"):
+        cl.compile(lambda x, w: x / w, cl.Input((4,), bound=1.0), cl.Input((4,), bound=1.0, plain=True))
+    with pytest.raises(cl.DataError, match="at least one input that is encrypted"):
+        cl.compile(lambda w: w, cl.Input((4,), bound=1.0, plain=True))

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::raise;
+use crate::needs::PyNeeds;
 use crate::numbers::Wholes;
 use crate::params::PyParams;
 use crate::paths::FilePath;
@@ -160,6 +161,11 @@ impl PyEvaluationKeys {
     #[getter]
     fn key_id(&self) -> String {
         hex(&self.keys.id().0)
+    }
+
+    fn missing(&self, py: Python<'_>, needs: &PyNeeds) -> PyResult<PyNeeds> {
+        let needs = self.keys.missing_of(&needs.needs).map_err(|error| raise(py, error))?;
+        Ok(PyNeeds { needs })
     }
 
     fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {

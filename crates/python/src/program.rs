@@ -20,6 +20,7 @@ use crate::paths::FilePath;
 use crate::run::{attached, computing, detached, file_bytes, running, transferring};
 use crate::runtime::PyRuntime;
 use crate::saving::{save, to_bytes};
+use crate::text::hex;
 use crate::trace::PyRecording;
 
 /// An input: its name, its shape, whether it is complex, the bound on its numbers, whether it is in slots,
@@ -78,6 +79,14 @@ impl PyFunctionRecording {
 #[pyclass(frozen, module = "clathrate._native", name = "RecordedFunction")]
 pub struct PyRecordedFunction {
     function: RecordedFunction,
+}
+
+#[pymethods]
+impl PyRecordedFunction {
+    #[getter]
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        self.function.digest().map(|digest| hex(&digest)).map_err(|error| raise(py, error))
+    }
 }
 
 /// What was tried: the name, and seconds and bytes of keys, or why it does not serve.

@@ -134,7 +134,8 @@ pub(super) struct Recorded {
     value: usize,
 }
 
-fn digest_of(values: &PlainArray) -> [u8; 32] {
+/// A digest of numbers and their shape.
+pub(crate) fn digest_of(values: &PlainArray) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[u8::from(values.values.is_complex())]);
     values.shape.iter().for_each(|&axis| {

@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 pub use contraction::Terms;
+pub(crate) use graph::digest_of;
 pub use graph::{ArrayGraph, GraphNode, GraphOperand, GraphRecorder};
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray};

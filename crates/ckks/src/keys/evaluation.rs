@@ -268,19 +268,14 @@ impl EvaluationKeys {
         Ok(variance)
     }
 
-    /// Refuses `needs` that these keys do not serve, and lists all missing keys in one error before a long
-    /// computation starts. Slots repeat with `period`.
-    ///
-    /// # Errors
-    /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
-    pub(crate) fn check_needs(
+    /// What of `needs` these keys do not serve, in slots that repeat with `period`, and the operations' number
+    /// and first names.
+    fn lacking(
         &self,
         params: &Params,
-        operation: &'static str,
         needs: &KeyNeeds,
         period: usize,
-    ) -> Result<(), CkksError> {
-        const SHOWN: usize = 6;
+    ) -> Result<(KeyNeeds, Vec<Operation>), CkksError> {
         let missing_of = |params: &Params, needs: &KeyNeeds| -> Vec<(Operation, KeyLevel)> {
             let lacks = |&(needed, key_level): &(Operation, KeyLevel)| {
                 self.find(params, needed, key_level.level(params.max_level()), period).is_err()
@@ -297,12 +292,37 @@ impl EvaluationKeys {
             own = own.relative(shape, &stated(&there));
             missing.extend(there);
         }
+        Ok((own, missing.into_iter().map(|(operation, _)| operation).collect()))
+    }
+
+    /// What of `needs` these keys do not serve; their owner makes keys for it, and joins both sets
+    /// ([`EvaluationKeys::merged`]).
+    ///
+    /// # Errors
+    /// Those of the shapes that `needs` names.
+    pub fn missing_of(&self, needs: &KeyNeeds) -> Result<KeyNeeds, CkksError> {
+        Ok(self.lacking(self.params(), needs, self.params().slot_count())?.0)
+    }
+
+    /// Refuses `needs` that these keys do not serve, and lists all missing keys in one error before a long
+    /// computation starts. Slots repeat with `period`.
+    ///
+    /// # Errors
+    /// [`CkksError::MissingKeys`]; as [`Params::required_keys`].
+    pub(crate) fn check_needs(
+        &self,
+        params: &Params,
+        operation: &'static str,
+        needs: &KeyNeeds,
+        period: usize,
+    ) -> Result<(), CkksError> {
+        const SHOWN: usize = 6;
+        let (own, missing) = self.lacking(params, needs, period)?;
         if missing.is_empty() {
             return Ok(());
         }
         let keys = params.required_keys(&own)?;
-        let mut names: Vec<String> =
-            missing.iter().take(SHOWN).map(|(needed, _)| needed.to_string()).collect();
+        let mut names: Vec<String> = missing.iter().take(SHOWN).map(ToString::to_string).collect();
         if missing.len() > SHOWN {
             names.push(format!("{} more", missing.len() - SHOWN));
         }

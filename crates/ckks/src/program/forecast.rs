@@ -14,6 +14,7 @@ use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
 use crate::keys::KeyNeeds;
 use crate::parameters::Params;
+use crate::progress::Progress;
 
 /// What is known of one value of a program before it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,13 +77,12 @@ impl Forecast {
             .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
         let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
         let mut values = Vec::with_capacity(function.graph.inputs + function.graph.nodes.len());
-        let arrays = (&symbols[..], &plain[..]);
+        let (arrays, silent) = ((&symbols[..], &plain[..]), (bootstraps, &Progress::none()));
         let seen = |_, value: &EncryptedArray| {
             values.push(ValueForecast::of(value.data()));
             Ok(())
         };
-        let found =
-            replay(&function.graph, &function.results, &choices.bootstrapped, arrays, bootstraps, seen)?;
+        let found = replay(&function.graph, &function.results, &choices.bootstrapped, arrays, silent, seen)?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let results = results.collect::<Result<Vec<_>, CkksError>>()?;
         let recording = evaluator.recorded();

@@ -176,7 +176,7 @@ impl Program {
     }
 
     /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys of
-    /// `evaluator`.
+    /// `evaluator`, to whose receiver of progress operations are reported as steps.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for another number of inputs; [`CkksError::Unsuitable`] for an input that is
@@ -224,7 +224,7 @@ impl Program {
             &function.results,
             &self.choices.bootstrapped,
             (&arrays, &plain),
-            &self.bootstraps,
+            (&self.bootstraps, evaluator.progress()),
             seen,
         )
     }

@@ -6,7 +6,7 @@ use super::arrangement::Arrangement;
 use super::input::ProgramInput;
 use crate::arrays::Ciphertext;
 use crate::encoding::Matrix;
-use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray};
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray, digest_of};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
@@ -78,6 +78,28 @@ pub struct FunctionRecording {
 }
 
 impl RecordedFunction {
+    /// A digest of everything that a program of this function depends on.
+    ///
+    /// # Errors
+    /// [`CkksError::Internal`] for numbers that JSON cannot express, which no recording has.
+    pub fn digest(&self) -> Result<[u8; 32], CkksError> {
+        let described = (&self.graph.nodes, &self.inputs, &self.results, &self.arrangement);
+        let text = serde_json::to_vec(&described)
+            .map_err(|_| CkksError::Internal { operation: "the digest of a function" })?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&(text.len() as u64).to_le_bytes()).update(&text);
+        for constant in &self.graph.constants {
+            hasher.update(&digest_of(constant));
+        }
+        for list in &self.graph.places {
+            hasher.update(&(list.len() as u64).to_le_bytes());
+            list.iter().for_each(|place| {
+                hasher.update(&place.map_or(u64::MAX, |place| place as u64).to_le_bytes());
+            });
+        }
+        Ok(*hasher.finalize().as_bytes())
+    }
+
     /// The inputs that are encrypted.
     pub(super) fn encrypted(&self) -> impl Iterator<Item = &ProgramInput> {
         self.inputs.iter().filter(|input| !input.is_plain)

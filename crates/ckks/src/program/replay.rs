@@ -10,6 +10,7 @@ use crate::encrypted_array::{
 };
 use crate::error::CkksError;
 use crate::functions::SmoothFunction;
+use crate::progress::Progress;
 
 /// The operation's name in errors.
 const NODE: &str = "a node of a program";
@@ -211,7 +212,8 @@ fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
 }
 
 /// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values that are bootstrapped
-/// once they are computed by a plan of `bootstraps`, ascending. `seen` is called with each value.
+/// once they are computed by a plan of `bootstraps`, ascending. Operations are steps of `progress`. `seen` is
+/// called with each value.
 ///
 /// # Errors
 /// Those of the operations, with the node that they belong to; [`CkksError::Unsuitable`] for a malformed
@@ -221,7 +223,7 @@ pub(super) fn replay(
     results: &[usize],
     refresh: &[usize],
     (inputs, plain): (&[EncryptedArray], &[Arc<PlainArray>]),
-    bootstraps: &AutomaticPlans,
+    (bootstraps, progress): (&AutomaticPlans, &Progress),
     mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
 ) -> Result<Vec<EncryptedArray>, CkksError> {
     let last = last_uses(graph, results);
@@ -238,7 +240,9 @@ pub(super) fn replay(
         seen(value, &input)?;
         values.push(Some(input));
     }
+    let mut steps = progress.steps(graph.nodes.len());
     for (index, node) in graph.nodes.iter().enumerate() {
+        steps.begin()?;
         let value = values.len();
         let call = Call { graph, node, values: &values, plain };
         let holder = call.array(0)?.evaluator().clone();
@@ -254,6 +258,7 @@ pub(super) fn replay(
         }
         values.push((last[value] > index).then_some(result));
     }
+    steps.finish()?;
     let value = |&result: &usize| {
         let value = values.get(result).cloned().flatten();
         value.ok_or_else(|| malformed("a result is no value of the program"))
