@@ -104,11 +104,12 @@ test-rust: $(STAND_IN)/libcuda.so
 test-python: build
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python bench
 
-# Also without optimisation, where overflows and debug assertions are checked.
+# Also without optimisation, where overflows and debug assertions are checked. Tests that measure the memory of a device have it alone.
 test-full: build $(STAND_IN)/libcuda.so
 	$(CARGO) test --workspace --locked
 	$(CARGO) test $(AS_IN_WHEEL) -- --include-ignored
-	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks
+	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-lattice -p clathrate-ckks -- --skip devices::
+	$(ON_STAND_IN) $(CARGO) test --locked --release -p clathrate-ckks --test all -- devices:: --test-threads=1
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal tests/python --full
 	$(MAKE) test-kernels
 	$(MAKE) test-estimates
