@@ -59,7 +59,7 @@ where
     let mut needs = plan.needs().clone();
     needs = needs.merge(&KeyNeeds::new().relinearise(KeyLevel::Top));
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(&needs).expect("keys"));
-    let fresh = evaluator.bootstrap_samples(&taken, &plan).expect("in slots");
+    let fresh = plan.run(&evaluator, &taken).expect("in slots");
     let square = evaluator.multiply_rescale(&fresh, &fresh).expect("a square");
     let found = owner.decrypt(&fresh).expect("numbers").into_real().expect("real");
     let squares = owner.decrypt(&square).expect("squares").into_real().expect("real");

@@ -13,7 +13,7 @@ use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
 use crate::error::{CkksError, ErrorKind};
-use crate::parameters::{Params, Runtime, presets};
+use crate::parameters::{Params, ParamsSpec, Runtime, presets};
 
 /// What a program must satisfy.
 #[derive(Debug, Clone)]
@@ -94,6 +94,9 @@ const MOST_VALUES: usize = 4000;
 
 /// More special primes make a chain at most this much faster.
 const FAR: f64 = 4.0;
+
+/// The number of presets whose bootstraps are placed with care.
+const CLOSELY: usize = 2;
 
 /// Presets that are no candidates: those that protect nothing, and those of papers.
 const NO_CANDIDATES: [&str; 2] = ["insecure", "paper"];
@@ -469,13 +472,15 @@ impl Search<'_> {
         }
     }
 
-    /// The fastest preset that bootstraps.
+    /// The fastest preset that bootstraps: each is tried with bootstraps of operands that lack a level, and
+    /// those with the least time are looked at closely.
     fn bootstrapping(&mut self) -> Result<Program, Miss> {
         let all = presets().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
-        let mut best: Option<Program> = None;
+        // Specifications, because the tables of all sets together take gigabytes.
+        let mut tried: Vec<(f64, ParamsSpec)> = Vec::new();
         let mut nearest: Option<Miss> = None;
         for preset in all {
-            let name = &preset.spec.name;
+            let name = preset.spec.name.clone();
             let is_candidate = !NO_CANDIDATES.iter().any(|prefix| name.starts_with(prefix));
             if !is_candidate
                 || preset.spec.segments.is_empty()
@@ -484,21 +489,35 @@ impl Search<'_> {
                 continue;
             }
             let Ok(params) = Params::new(preset.spec.clone(), &self.options.runtime) else { continue };
-            if params.application_levels().is_err() {
-                continue;
-            }
-            match self.with_params(&params) {
-                Ok(found) => {
-                    let price = found.forecast().price();
-                    if best.as_ref().is_none_or(|best| price < best.forecast().price()) {
-                        best = Some(found);
-                    }
-                }
+            let Ok((lowest, _)) = params.application_levels() else { continue };
+            let choices = |bootstrap_below| Choices {
+                level: params.fresh_level(),
+                bootstrap_below,
+                bootstrapped: Vec::new(),
+            };
+            let first = self
+                .program(&params, choices(None))
+                .or_else(|_| self.program(&params, choices(Some(lowest))));
+            self.note(&name, &first);
+            match first {
+                Ok(program) => tried.push((program.forecast().price(), preset.spec)),
                 Err(miss) => {
                     if nearest.as_ref().is_none_or(|nearest| !nearest.is_nearer(&miss)) {
                         nearest = Some(miss);
                     }
                 }
+            }
+        }
+        tried.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        // What is far behind with few bootstraps is not the fastest with more.
+        let limit = FAR * self.limit();
+        let mut best: Option<Program> = None;
+        for (_, spec) in tried.into_iter().filter(|(price, _)| *price <= limit).take(CLOSELY) {
+            let Ok(params) = Params::new(spec, &self.options.runtime) else { continue };
+            let Ok(program) = self.with_params(&params) else { continue };
+            let price = |program: &Program| program.forecast().price();
+            if best.as_ref().is_none_or(|best| price(&program) < price(best)) {
+                best = Some(program);
             }
         }
         best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no preset bootstraps".to_owned(), 3, 1.0)))
