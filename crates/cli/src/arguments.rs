@@ -106,8 +106,8 @@ pub(crate) enum Verb {
     /// Run a program on encrypted arrays
     ///
     /// `clathrate.compile` in Python makes programs. `inspect` shows what a program does, what it needs and
-    /// what it costs. The owner makes its keys by `keygen --params PROGRAM --program`, and encrypts its inputs
-    /// by `encrypt --params PROGRAM --as NAME`.
+    /// what it costs. The owner makes its keys by `keygen --params PROGRAM --program`, and encrypts its
+    /// inputs by `encrypt --params PROGRAM --as NAME`.
     Run(RunProgram),
     /// Convert messages of light clients to arrays in slots, as they arrive in a folder or on standard input
     ///

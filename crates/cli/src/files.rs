@@ -38,9 +38,9 @@ pub(crate) fn load<T>(
     read(&reader).map_err(|error| Failure::file(path, error))
 }
 
-/// The parameters that `source` names: a preset, a specification in TOML, a parameter file, or a program. Presets may be
-/// insecure, because their names say so; sets below 128 bits of security from a file are refused unless
-/// `accepted` allows them.
+/// The parameters that `source` names: a preset, a specification in TOML, a parameter file, or a program.
+/// Presets may be insecure, because their names say so; sets below 128 bits of security from a file are
+/// refused unless `accepted` allows them.
 ///
 /// # Errors
 /// Errors of the file or the specification; an unknown name.

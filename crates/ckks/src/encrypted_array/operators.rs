@@ -30,7 +30,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder_with(&other) {
             return graph.record(ArrayOperation::Add, &[self.into(), other.clone()], || self.add(other));
         }
-        match other.into() {
+        match other {
             Operand::Encrypted(other) => self.zip(other, ADDITION, Evaluator::add),
             plain => self.add_plain(plain.into_plain()?, ADDITION, false),
         }
@@ -45,7 +45,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder_with(&other) {
             return graph.record(ArrayOperation::Sub, &[self.into(), other.clone()], || self.sub(other));
         }
-        let other = match other.into() {
+        let other = match other {
             Operand::Encrypted(other) => other,
             plain => return self.add_plain(plain.into_plain()?, SUBTRACTION, true),
         };
@@ -68,7 +68,7 @@ impl EncryptedArray {
             return graph
                 .record(ArrayOperation::SubFrom, &[self.into(), other.clone()], || self.sub_from(other));
         }
-        match other.into() {
+        match other {
             Operand::Encrypted(other) => other.sub(self),
             plain => self.negate()?.add_plain(plain.into_plain()?, SUBTRACTION, false),
         }
@@ -101,7 +101,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder_with(&other) {
             return graph.record(ArrayOperation::Mul, &[self.into(), other.clone()], || self.mul(other));
         }
-        match other.into() {
+        match other {
             Operand::Encrypted(other) => self.times(other),
             Operand::Number(factor) => self.multiply_by(factor),
             Operand::Integer(factor) => self.multiply_integer(factor),
@@ -123,7 +123,7 @@ impl EncryptedArray {
             }
             return graph.record(ArrayOperation::Div, &[self.into(), other.clone()], || self.div(other));
         }
-        match other.into() {
+        match other {
             Operand::Encrypted(_) => {
                 let reason = "a ciphertext is no divisor: multiply by an approximation of its inverse on the interval of its numbers";
                 Err(CkksError::Unsuitable { operation: DIVISION, reason: reason.to_owned() })

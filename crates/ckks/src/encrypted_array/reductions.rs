@@ -239,7 +239,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder_with(&other) {
             return graph.record(ArrayOperation::Dot, &[self.into(), other.clone()], || self.dot(other));
         }
-        match other.into() {
+        match other {
             Operand::Encrypted(other) => {
                 self.check_lengths(other.data.shape())?;
                 let product = self.times(other)?.rescaled_anyway()?;
@@ -288,7 +288,7 @@ impl EncryptedArray {
             let left = self.data.shape().to_vec();
             Err(CkksError::Shape { operation: INNER_PRODUCT, left, right: shape.to_vec(), remedy })
         };
-        let product = match vector.into() {
+        let product = match vector {
             Operand::Encrypted(vector) => {
                 check(vector.data.shape())?;
                 self.times(vector)?

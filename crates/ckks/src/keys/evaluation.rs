@@ -268,8 +268,8 @@ impl EvaluationKeys {
         Ok(variance)
     }
 
-    /// What of `needs` these keys do not serve, in slots that repeat with `period`, and the operations' number
-    /// and first names.
+    /// What of `needs` these keys do not serve, in slots that repeat with `period`, and the operations'
+    /// number and first names.
     fn lacking(
         &self,
         params: &Params,

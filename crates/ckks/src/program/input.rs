@@ -111,8 +111,7 @@ impl ProgramInput {
             return Err(CkksError::Unsuitable { operation: "a program", reason });
         };
         let bound = self.bound.unwrap_or(0.0);
-        // Numbers that are not finite exceed every bound.
-        match values.iter().find(|value| !(value.abs() <= bound)) {
+        match values.iter().find(|value| value.is_nan() || value.abs() > bound) {
             None => Ok(()),
             Some(value) => Err(CkksError::OutOfRange {
                 what: "a number of a plain input",

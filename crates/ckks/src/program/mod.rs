@@ -175,8 +175,8 @@ impl Program {
         }
     }
 
-    /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys of
-    /// `evaluator`, to whose receiver of progress operations are reported as steps.
+    /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys
+    /// of `evaluator`, to whose receiver of progress operations are reported as steps.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for another number of inputs; [`CkksError::Unsuitable`] for an input that is

@@ -15,8 +15,8 @@ use crate::parameters::{Params, ParamsSpec, Runtime};
 /// Bits of the steps of the modulus and of the scale while a function is recorded.
 const BITS: f64 = 40.0;
 
-/// Levels of these parameters, more than any chain of 128 bits of security has. An array below [`LEAST_LEVEL`] is at the highest level again, so that large
-/// numbers have room, too.
+/// Levels of these parameters, more than any chain of 128 bits of security has. An array below
+/// [`LEAST_LEVEL`] is at the highest level again, so that large numbers have room, too.
 const LEVELS: usize = 62;
 const LEAST_LEVEL: usize = 30;
 
@@ -174,8 +174,8 @@ impl FunctionRecording {
         Ok(Self { recorder, inputs: inputs.to_vec(), symbols, plain })
     }
 
-    /// What stands for the plain inputs while the function is recorded: to be used as it is, as the operand of
-    /// encrypted arrays.
+    /// What stands for the plain inputs while the function is recorded: to be used as it is, as the operand
+    /// of encrypted arrays.
     #[must_use]
     pub fn plain(&self) -> &[PlainArray] {
         &self.plain
@@ -191,8 +191,8 @@ impl FunctionRecording {
     /// them in `arrangement`. Operations whose results are not used are left out.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] for an arrangement of others; [`CkksError::Unsuitable`] for a result that was not computed from the symbols, by operations that
-    /// programs have.
+    /// [`CkksError::OutOfRange`] for an arrangement of others; [`CkksError::Unsuitable`] for a result that
+    /// was not computed from the symbols, by operations that programs have.
     pub fn finish(
         &self,
         results: &[&EncryptedArray],

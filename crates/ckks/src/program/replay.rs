@@ -211,9 +211,9 @@ fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
     last
 }
 
-/// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values that are bootstrapped
-/// once they are computed by a plan of `bootstraps`, ascending. Operations are steps of `progress`. `seen` is
-/// called with each value.
+/// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values
+/// that are bootstrapped once they are computed by a plan of `bootstraps`, ascending. Operations are steps of
+/// `progress`. `seen` is called with each value.
 ///
 /// # Errors
 /// Those of the operations, with the node that they belong to; [`CkksError::Unsuitable`] for a malformed

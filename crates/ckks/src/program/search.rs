@@ -160,7 +160,7 @@ struct Miss {
     kind: u8,
     factor: f64,
     /// What stopped the dry run, if it did.
-    error: Option<CkksError>,
+    error: Option<Box<CkksError>>,
 }
 
 impl Miss {
@@ -224,7 +224,7 @@ impl Search<'_> {
     fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
         let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
-            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
+            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
         })?;
         match self.refusal(program.forecast()) {
             Some(miss) => Err(miss),
@@ -259,7 +259,7 @@ impl Search<'_> {
         let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
         let forecast = forecast.map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
-            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(error) }
+            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
         })?;
         let magnitude = forecast.largest().filter(|largest| largest.is_finite()).unwrap_or(1.0);
         let room = (magnitude.max(1.0).log2().ceil() as usize + 4).clamp(ROOM, MOST_ROOM);
@@ -569,8 +569,8 @@ impl Program {
     /// that are encrypted in different ways; and what was tried.
     ///
     /// # Errors
-    /// [`CkksError::InvalidParams`] where no parameters serve, with the nearest; [`CkksError::OutOfRange`] for
-    /// options out of range; what stops the function on all parameters alike.
+    /// [`CkksError::InvalidParams`] where no parameters serve, with the nearest; [`CkksError::OutOfRange`]
+    /// for options out of range; what stops the function on all parameters alike.
     pub fn compile(functions: &[RecordedFunction], options: &CompileOptions) -> Result<Self, CkksError> {
         Self::compiled(functions, options).map(|(program, _)| program)
     }
@@ -622,7 +622,7 @@ impl Program {
         }
         let Some((miss, tried)) = nearest else { return Err(CkksError::no_terms("a program")) };
         if let (3, Some(error)) = (miss.kind, miss.error) {
-            return Err(error);
+            return Err(*error);
         }
         let all: Vec<String> = tried
             .iter()

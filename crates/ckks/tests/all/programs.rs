@@ -526,7 +526,7 @@ fn choices_hold_what_was_asked_for() {
     let y = recording.symbols()[0].power(2).expect("a square");
     let unbounded = recording.finish(&[&y], Arrangement::Array(0)).expect("a function");
     let options = CompileOptions { error: Some(1e-3), ..CompileOptions::default() };
-    assert!(refused(Program::compile(&[unbounded.clone()], &options)).contains("bound"));
+    assert!(refused(Program::compile(std::slice::from_ref(&unbounded), &options)).contains("bound"));
     Program::compile(&[unbounded], &CompileOptions::default()).expect("compiles");
 }
 
@@ -616,7 +616,7 @@ fn parameters_may_be_given() {
     for degree in [0, 1] {
         let params = params_of(degree);
         let options = CompileOptions { params: Some(params.clone()), ..CompileOptions::default() };
-        let program = Program::compile(&[function.clone()], &options).expect("compiles");
+        let program = Program::compile(std::slice::from_ref(&function), &options).expect("compiles");
         assert_eq!(program.params(), &params);
         // The lowest level that serves.
         assert_eq!(program.choices().level.0, 1);
