@@ -59,7 +59,7 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
         --------
         >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True))
         >>> keys.missing(cl.Needs(relinearise=True, rotations=[1]))
-        Needs(rotate 1: top level)
+        Needs(rotate 1: top)
         >>> bool(keys.missing(cl.Needs(relinearise=True)))
         False
         """

@@ -104,6 +104,8 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         warn_insecure(self.params.security_bits)
         if isinstance(array, Program):
             return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
+        if others:
+            raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")
         if bound is None:
             warn_unbounded()
         return Ciphertext._of(self._native.encrypt(numbers(array), encoding, level, scale, progress, lanes=lanes, bound=bound))

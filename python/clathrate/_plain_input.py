@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 from . import _native as native
 
 _NO_NUMBERS = (
-    "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and make "
-    "what is computed from plain numbers alone an input of its own"
+    "a plain input of a program has no numbers while the program is compiled: use it as it is, in that program, with an operator and an "
+    "encrypted array (`x * w`, `x + w`, `w @ x`), and make what is computed from plain numbers alone an input of its own"
 )
 
 
@@ -66,6 +66,15 @@ class PlainSymbol:
         if isinstance(other, Unreadable):
             return NotImplemented
         raise TypeError(_NO_NUMBERS)
+
+    def _has_no_numbers(self, *arguments: Any) -> NoReturn:
+        raise TypeError(_NO_NUMBERS)
+
+    # Whatever is compared has numbers; without these, identity would decide.
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _has_no_numbers
+    __hash__ = None  # type: ignore[assignment]
+    __neg__ = __pos__ = __abs__ = __float__ = __int__ = __complex__ = __index__ = __round__ = _has_no_numbers
+    __iter__ = __contains__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = _has_no_numbers
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _left_to_the_other
     __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _left_to_the_other

@@ -341,11 +341,16 @@ class Program(Saved, of=native.Program):
         exact = Clear(self._native, exact=True, plain=plain).values(inputs)
         names = self._operations()
         outside = []
-        for name, value, row in zip(names, exact, self._native.values, strict=True):
-            bound = row[4]
-            beyond = 0 if bound is None else int(np.count_nonzero(np.abs(value) > bound * (1.0 + 1e-9)))
+        known_bounds = [
+            *((name, value, row[4]) for name, value, row in zip(names, exact, self._native.values, strict=True)),
+            *((own.name, value, own.bound) for own, value in zip((own for own in self.inputs if own.plain), plain, strict=True)),
+        ]
+        for name, value, bound in known_bounds:
+            # Numbers that are no numbers are beyond every bound.
+            beyond = int(np.count_nonzero(~(np.abs(value) <= (math.inf if bound is None else bound * (1.0 + 1e-9)))))
             if beyond:
-                outside.append(f"{name}: {beyond} of {value.size} numbers beyond {bound:.6g}, up to {np.abs(value).max():.6g}")
+                limit = "all bounds" if bound is None else f"{bound:.6g}"
+                outside.append(f"{name}: {beyond} of {value.size} numbers beyond {limit}, up to {np.abs(value).max():.6g}")
         noise = [own.error_bound for own in self.results]
         known = None if None in noise else max(own for own in noise if own is not None)
         program = Clear(self._native, exact=False, plain=plain)
@@ -440,6 +445,8 @@ class Program(Saved, of=native.Program):
         array = np.asarray(numbers(given))
         if array.shape != own.shape:
             raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
+        if np.iscomplexobj(array) and not own.is_complex:
+            raise DataError(f"the input {own.name} is real, and complex numbers were given: compile with `is_complex=True`")
         return array
 
     @classmethod
@@ -544,7 +551,12 @@ def _taken_apart(result: Any, found: list[Ciphertext]) -> Any:
         found.append(result.T if isinstance(result, TransposedCiphertext) else result)
         return {"transposed" if transposed else "array": len(found) - 1}
     if isinstance(result, Mapping):
-        return {"named": [(str(name), _taken_apart(part, found)) for name, part in result.items()]}
+        others = [name for name in result if not isinstance(name, str)]
+        if others:
+            raise TypeError(
+                f"the function returned a dictionary with the key {others[0]!r}: results of programs have names, which are strings"
+            )
+        return {"named": [(name, _taken_apart(part, found)) for name, part in result.items()]}
     if isinstance(result, tuple):
         return {"tuple": [_taken_apart(part, found) for part in result]}
     if isinstance(result, list):
@@ -592,13 +604,15 @@ def described(given: Any, name: str) -> dict[str, Any]:
         refused = sorted(set(given.options) - set(_OPTIONS))
         if refused:
             raise DataError(f"`{refused[0]}` is no option of a program's input, which decides about places and levels itself")
+        if any(axis < 1 for axis in given.shape):
+            raise DataError(f"the input {name} has shape {given.shape}: axes have at least one number")
         encoding = given.options.get("encoding")
         if encoding not in (None, "slots", "coefficients"):
             raise DataError(f'`encoding` is "{encoding}": use "slots" or "coefficients"')
         options = {key: value for key, value in given.options.items() if value is not None}
         return {"name": name, "shape": given.shape, **options}
-    if isinstance(given, (tuple, list)) and all(isinstance(axis, SupportsIndex) for axis in given):
-        return {"name": name, "shape": tuple(int(axis) for axis in given)}
+    if isinstance(given, tuple) and all(isinstance(axis, SupportsIndex) for axis in given):
+        return described(Input(given), name)
     array = np.asarray(numbers(given))
     largest = float(np.abs(array).max()) if array.size else 0.0
     if not math.isfinite(largest):
@@ -663,8 +677,8 @@ def compile(
     function : callable
         The function. It returns an encrypted array, or several in lists, tuples and dictionaries.
     *inputs : Input, tuple of int, or array_like
-        For each parameter of the function the shape of the array, with `Input` also the bound on its numbers, or sample data. The numbers
-        may then be up to 1.5 times as large as those of the sample.
+        For each parameter of the function the shape of the array as a tuple, with `Input` also the bound on its numbers, or sample data, an
+        array or a list. The numbers may then be up to 1.5 times as large as those of the sample.
     error : float, optional
         The largest error of a result. None, the default, takes the precision that costs nothing more.
     security : float, optional

@@ -193,6 +193,8 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         warn_insecure(self.params.security_bits)
         if isinstance(array, Program):
             return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
+        if others:
+            raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")
         if bound is None:
             warn_unbounded()
         return Ciphertext._of(

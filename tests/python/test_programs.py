@@ -409,7 +409,7 @@ def test_plain_inputs_are_given_when_a_program_runs() -> None:
     assert program.debug(owner, data, weights, bias, keys=keys)[-1].largest < 1e-2
     with pytest.raises(cl.ClathrateError, match="compile it with a larger bound"):
         program.run(keys, x, 2 * weights, bias)
-    with pytest.raises(cl.ClathrateError, match="compile it with a larger bound"):
+    with pytest.raises(cl.ClathrateError, match="give finite numbers"):
         program.run(keys, x, np.full((20, 3), np.nan), bias)
     with pytest.raises(cl.DataError, match="takes 3 arrays"):
         program.run(keys, x)
@@ -442,3 +442,97 @@ def test_plain_inputs_have_a_bound_and_are_no_divisors() -> None:
         cl.compile(lambda x, w: x / w, cl.Input((4,), bound=1.0), cl.Input((4,), bound=1.0, plain=True))
     with pytest.raises(cl.DataError, match="at least one input that is encrypted"):
         cl.compile(lambda w: w, cl.Input((4,), bound=1.0, plain=True))
+
+
+def test_plain_inputs_of_another_program_are_refused() -> None:
+    x, w = cl.Input((4,), bound=4.0), cl.Input((4,), bound=4.0, plain=True)
+    kept: list[Any] = []
+    first = cl.compile(lambda x, w: (kept.append(w), x * w)[1], x, w)
+    with pytest.raises(cl.ClathrateError, match="symbol of another program"):
+        cl.compile(lambda x, v: x * kept[0], x, cl.Input((1,), bound=9.0, plain=True))
+    with pytest.raises(cl.ClathrateError, match="symbol of another program"):
+        cl.compile(lambda x: x * kept[0], x)
+    owner = cl.SecretKey.generate(first)
+    encrypted = owner.encrypt(first, numbers(4)).with_keys(owner.keys(first))
+    for use in (lambda: encrypted * kept[0], lambda: encrypted + kept[0], lambda: encrypted.dot(kept[0])):
+        with pytest.raises(TypeError, match="has no numbers"):
+            use()
+    with pytest.raises(TypeError, match="has no numbers"):
+        cl.trace(lambda x: x * kept[0], (4,), params=cl.Params.preset("insecure_small"), bound=1.0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, k: x * 2 if k == 1 else x,
+        lambda x, k: x * 2 if k != 1 else x,
+        lambda x, k: x * 2 if k in (1, 2) else x,
+        lambda x, k: x * {1: 2}.get(k, 7),
+        lambda x, k: x * 2 if k < 1 else x,
+        lambda x, k: x * abs(k),
+        lambda x, k: x * -k,
+        lambda x, k: x * float(k),
+        lambda x, k: x * sum(k),
+    ],
+)
+def test_functions_do_not_decide_by_plain_inputs(function: Function) -> None:
+    with pytest.raises(TypeError, match=r"has no numbers|unhashable"):
+        cl.compile(function, cl.Input((4,), bound=4.0), cl.Input((), bound=9.0, plain=True))
+
+
+@pytest.mark.parametrize("name", ["level", "scale", "degree", "layout", "rank", "nbytes", "error_bound", "error_rms"])
+def test_figures_of_a_recording_are_no_constants(name: str) -> None:
+    with pytest.raises(cl.DataError, match=f"`{name}` depends on parameters"):
+        cl.compile(lambda x: (getattr(x, name), x * 2.0)[1], cl.Input((4,), bound=4.0))
+
+
+def test_views_have_their_shape_and_no_file() -> None:
+    program = cl.compile(lambda x: x.T, cl.Input((2, 3), bound=1.0))
+    assert program.results[0].shape == (3, 2)
+    owner = cl.SecretKey.generate(program)
+    found = program.run(owner.keys(program), owner.encrypt(program, numbers(2, 3)))
+    assert found.shape == (3, 2)
+    assert np.allclose(owner.decrypt(found), numbers(2, 3).T, atol=1e-5)
+
+
+def test_plain_matrices_may_have_zeros() -> None:
+    program = cl.compile(lambda x, W: W @ x, cl.Input((16,), bound=1.0), cl.Input((16, 16), bound=4.0, plain=True))
+    owner = cl.SecretKey.generate(program)
+    keys, x = owner.keys(program), numbers(16)
+    cyphertext = owner.encrypt(program, x)
+    matrices = [np.roll(np.eye(16), 3, axis=1), np.eye(16)[::-1], np.zeros((16, 16)), np.tri(16), np.diag(numbers(16)), np.eye(16, k=5)]
+    for matrix in matrices:
+        assert np.allclose(owner.decrypt(program.run(keys, cyphertext, matrix)), matrix @ x, atol=1e-4)
+
+
+def test_check_counts_plain_numbers_and_what_is_no_number() -> None:
+    program = cl.compile(lambda x, w: x * w, cl.Input((4,), bound=4.0), cl.Input((4,), bound=4.0, plain=True))
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    assert program.check(x, x).outside == ()
+    assert "w: 1 of 4 numbers beyond 4, up to 5" in program.check(x, [5.0, 1.0, 1.0, 1.0]).outside
+    assert program.check(x, [1.0, np.nan, 1.0, 1.0]).outside
+    assert program.check([1.0, np.nan, 1.0, 1.0], x).outside
+    with pytest.raises(cl.DataError, match="is real, and complex numbers were given"):
+        program.check(x, 1j * x)
+
+
+def test_inputs_that_cannot_be_are_refused_at_once() -> None:
+    program = cl.compile(lambda x: x * 2.0, cl.Input((4,), bound=4.0))
+    owner = cl.SecretKey.generate(program)
+    with pytest.raises(cl.DataError, match="is real, and complex numbers were given"):
+        owner.encrypt(program, [1j] * 4)
+    for shape in ((-1,), (0,), (3, 0)):
+        with pytest.raises(cl.DataError, match="axes have at least one number"):
+            cl.compile(lambda x: x, cl.Input(shape, bound=1.0))
+    # A list is sample data, a tuple of whole numbers is a shape.
+    assert cl.compile(lambda x: x, [1, 2, 3]).inputs[0].shape == (3,)
+    assert cl.compile(lambda x: x, (2, 3)).inputs[0].shape == (2, 3)
+    with pytest.raises(TypeError, match="which are strings"):
+        cl.compile(lambda x: {1: x, "1": x}, cl.Input((4,), bound=1.0))
+    with pytest.raises(TypeError, match="several arrays for a program alone"):
+        owner.encrypt(numbers(4), "slots", None, None, None, numbers(4))
+
+
+def test_budgets_that_are_too_small_say_by_how_much() -> None:
+    with pytest.raises(cl.ParamsError, match=r"the closest: .*the evaluation keys take \d+\.\d MiB, more than"):
+        cl.compile(lambda x: (x * x).sum() * x, cl.Input((10,), bound=1.0), key_bytes=100)

@@ -448,10 +448,6 @@ def test_what_is_named_for_lists_works(key, tmp_path):
     ("wrong", "words"),
     [
         (lambda key: key.decrypt(X), "a Ciphertext, and a ndarray was given: these numbers are in the clear already"),
-        (
-            lambda key: key.decrypt([key.encrypt(X)]),
-            r"a list was given: decrypt each of several, `\[secret_key\.decrypt\(ct\) for ct in cts\]`",
-        ),
         (lambda key: key.decrypt(key.encrypt(X).to_bytes()), r"`cl\.from_bytes\(data, params\)`"),
         (lambda key: key.decrypt("a.clt"), r"`cl\.load\(path, params\)`"),
         (lambda key: key.decrypt(None), "a NoneType was given"),

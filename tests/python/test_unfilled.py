@@ -175,6 +175,7 @@ ELSEWHERE = {
     "matrix_plan.py": "change_secret",
     "params.py": "cl.preset_names",
     "packing.py": "to_lwe pack",
+    "programs.py": "cl.compile SecretKey.keys EvaluationKeys.missing",
     "progress.py": "cl.progress",
     "ranks.py": "to_rank to_mlwe to_rlwe",
     "runtime.py": "cl.doctor cl.set_threads cl.get_threads",

@@ -4,7 +4,7 @@
 //! caller does to the array afterwards, or another thread during the call, changes nothing.
 
 use clathrate_ckks::CkksError;
-use clathrate_ckks::encrypted_array::PlainArray;
+use clathrate_ckks::encrypted_array::{EncryptedArray, PlainArray, PlainInput};
 use clathrate_ckks::keys::Values;
 use numpy::{Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyTypeError;
@@ -19,8 +19,8 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// Whether the numbers are of an integer type.
     pub whole: bool,
-    /// The number of the plain input of a program that they stand for.
-    pub input: Option<usize>,
+    /// The plain input of a program that they stand for.
+    pub input: Option<PlainInput>,
 }
 
 // What stands for a plain input while a function is recorded. It has a shape, and numbers that nobody reads.
@@ -37,17 +37,27 @@ impl PyPlainSymbol {
     }
 }
 
+/// The error where numbers of a plain input are read.
+pub fn no_numbers() -> PyErr {
+    PyTypeError::new_err(
+        "a plain input of a program has no numbers while the program is compiled: use it as it is, in that program, with an operator and an encrypted \
+         array (`x * w`, `x + w`, `w @ x`), and make what is computed from plain numbers alone an input of its own",
+    )
+}
+
 /// The plain input that `data` stands for.
 pub fn plain_symbol<'a, 'py>(data: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyPlainSymbol>> {
     data.cast::<PyPlainSymbol>().ok()
 }
 
-/// The numbers of an operand of an encrypted array: those of [`array`], or a plain input of a program.
+/// The numbers of an operand of `x`: those of [`array`], or, where operations on `x` are recorded, a plain
+/// input of a program.
 ///
 /// # Errors
 /// As [`array`].
-pub fn operand_array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
-    let Some(symbol) = plain_symbol(data) else { return array(data) };
+pub fn operand_array(data: &Bound<'_, PyAny>, x: &EncryptedArray) -> PyResult<Array> {
+    let symbol = plain_symbol(data).filter(|_| x.is_recorded());
+    let Some(symbol) = symbol else { return array(data) };
     let PlainArray { values, shape, input } = symbol.get().numbers.clone();
     Ok(Array { values, shape, whole: false, input })
 }
@@ -60,10 +70,7 @@ pub fn operand_array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
 pub fn array(data: &Bound<'_, PyAny>) -> PyResult<Array> {
     let py = data.py();
     if plain_symbol(data).is_some() {
-        return Err(PyTypeError::new_err(
-            "a plain input of a program has no numbers while the program is compiled: use it as it is, as an operand of encrypted arrays, and \
-             make what is computed from plain numbers alone an input of its own",
-        ));
+        return Err(no_numbers());
     }
     let whole = data.is_instance_of::<PyInt>();
     let number = |values| Array { values, shape: Vec::new(), whole, input: None };
@@ -152,7 +159,11 @@ pub fn matrix_shape(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(usize
 /// Those of [`array`] and [`matrix_shape`].
 pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
     let (rows, columns) = matrix_shape(data, right)?;
-    let values = operand_array(data)?.values.into_real().map_err(|error| raise(data.py(), error))?;
+    let values = match plain_symbol(data) {
+        Some(symbol) => symbol.get().numbers.values.clone(),
+        None => array(data)?.values,
+    };
+    let values = values.into_real().map_err(|error| raise(data.py(), error))?;
     Ok((values, rows, columns))
 }
 

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._layout import Layout
+from ..errors import DataError
 
 if TYPE_CHECKING:
     from .. import _native as native
     from .._typing import Encoding
+
+
+def refuse_recorded(array: native.Ciphertext, name: str) -> None:
+    """Refuses a figure of an array while a program is compiled, where it would become a constant."""
+    if array.is_recorded:
+        raise DataError(
+            f"`{name}` depends on parameters, which a program chooses after its function was recorded: compute with parameters of your own "
+            "and `keys_for` where a function needs it"
+        )
 
 
 class Figures:
@@ -37,21 +47,25 @@ class Figures:
     @property
     def level(self) -> int:
         """The level: the number of rescales that are left."""
+        refuse_recorded(self._native, "level")
         return self._native.level
 
     @property
     def rank(self) -> int:
         """The module rank: the number of polynomials in the mask."""
+        refuse_recorded(self._native, "rank")
         return self._native.rank
 
     @property
     def degree(self) -> int:
         """The ring degree: the number of coefficients of a polynomial."""
+        refuse_recorded(self._native, "degree")
         return self._native.degree
 
     @property
     def scale(self) -> float:
         """The scale: the factor between the numbers and the integers that are encrypted."""
+        refuse_recorded(self._native, "scale")
         return self._native.scale
 
     @property
@@ -72,11 +86,13 @@ class Figures:
     @property
     def layout(self) -> Layout:
         """Which number sits in which bundle, body and slot or coefficient."""
+        refuse_recorded(self._native, "layout")
         return Layout._of(self._native.layout)
 
     @property
     def bodies(self) -> int:
         """The number of bodies under one mask, 1 for most arrays."""
+        refuse_recorded(self._native, "bodies")
         return self._native.bodies
 
     @property
@@ -91,6 +107,7 @@ class Figures:
     @property
     def nbytes(self) -> int:
         """The size in memory in bytes."""
+        refuse_recorded(self._native, "nbytes")
         return self._native.nbytes
 
     @property
@@ -101,6 +118,7 @@ class Figures:
         2. The errors of approximations, such as that of `sigmoid`, are not in it. It is not known behind products of arrays without a
         declared bound.
         """
+        refuse_recorded(self._native, "error_rms")
         return self._native.error_rms
 
     @property
@@ -110,6 +128,7 @@ class Figures:
         It holds for any numbers within their bounds, but for a probability of 2**-40. The errors of approximations, such as that of
         `sigmoid`, are not in it. It is not known behind products of arrays without a declared bound.
         """
+        refuse_recorded(self._native, "error_bound")
         return self._native.error_bound
 
     @property

@@ -6,12 +6,13 @@
 //! keys.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use super::EncryptedArray;
-use super::operand::{Operand, PlainArray};
+use super::operand::{Operand, PlainArray, PlainInput};
 use super::operation::{ArrayOperation, PlacesId};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
@@ -110,6 +111,12 @@ impl ArrayGraph {
     }
 }
 
+/// The error for what another recording gave out.
+fn foreign() -> CkksError {
+    let reason = "an operand is a symbol of another program: give it to this one as an input".to_owned();
+    CkksError::Unsuitable { operation: RECORDING, reason }
+}
+
 /// What a recording has so far.
 #[derive(Debug, Default)]
 struct State {
@@ -122,9 +129,20 @@ struct State {
 }
 
 /// Writes down what is computed from the arrays that it gave out.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct GraphRecorder {
     state: Arc<Mutex<State>>,
+    /// Its number in this process.
+    number: u64,
+}
+
+/// The number of the next recording.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+impl Default for GraphRecorder {
+    fn default() -> Self {
+        Self { state: Arc::default(), number: NEXT.fetch_add(1, Ordering::Relaxed) }
+    }
 }
 
 /// A value of a recording.
@@ -205,6 +223,12 @@ impl GraphRecorder {
         Ok(EncryptedArray { recorded: Some(Recorded { recorder: self.clone(), value }), ..array.clone() })
     }
 
+    /// Numbers that stand for plain input `index` while functions are recorded.
+    #[must_use]
+    pub fn plain(&self, numbers: PlainArray, index: usize) -> PlainArray {
+        PlainArray { input: Some(PlainInput { recording: self.number, index }), ..numbers }
+    }
+
     /// What has been recorded so far.
     #[must_use]
     pub fn graph(&self) -> ArrayGraph {
@@ -218,9 +242,9 @@ impl GraphRecorder {
     pub fn value_of(&self, array: &EncryptedArray) -> Result<usize, CkksError> {
         let reason = match &array.recorded {
             Some(recorded) if Arc::ptr_eq(&recorded.recorder.state, &self.state) => return Ok(recorded.value),
-            Some(_) => "an operand is a symbol of another program: give it to this one as an input",
+            Some(_) => return Err(foreign()),
             None if array.data().is_symbol() => {
-                "an array was computed by an operation that is no part of programs, such as a change of the rank, or by a plan of its own"
+                "an array was computed by an operation that is no part of programs, such as a change of the rank, or by a plan of its own, or by a thread beside this one"
             }
             None => "an operand is encrypted already: give it to the program as an input",
         };
@@ -247,7 +271,12 @@ impl GraphRecorder {
                 Operand::Encrypted(array) => GraphOperand::Value(self.value_of(array)?),
                 Operand::Number(number) => GraphOperand::Number(*number),
                 Operand::Integer(number) => GraphOperand::Integer(*number),
-                Operand::Plain(PlainArray { input: Some(input), .. }) => GraphOperand::Plain(*input),
+                Operand::Plain(PlainArray { input: Some(input), .. }) => {
+                    if input.recording != self.number {
+                        return Err(foreign());
+                    }
+                    GraphOperand::Plain(input.index)
+                }
                 Operand::Plain(array) => GraphOperand::Constant(self.lock().constant(array.clone())),
             })
         });
@@ -271,6 +300,12 @@ impl EncryptedArray {
     pub(crate) fn recorder(&self) -> Option<&GraphRecorder> {
         let recorder = &self.recorded.as_ref()?.recorder;
         (!recorder.lock().inside).then_some(recorder)
+    }
+
+    /// Whether operations on this array are written down.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorder().is_some()
     }
 
     /// The recorder of one of two operands.

@@ -7,7 +7,7 @@ use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
 use super::contraction::{Terms, check_terms};
-use super::{ArrayOperation, EncryptedArray, PlainArray};
+use super::{ArrayOperation, EncryptedArray, PlainArray, PlainInput};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::blocks::multiply_rows;
@@ -40,8 +40,8 @@ pub trait PlainMatrix {
     /// Those of reading them.
     fn rows(&self, rows: Range<usize>) -> Result<Cow<'_, [f64]>, CkksError>;
 
-    /// While a function is recorded, the number of the plain input of the program that the matrix stands for.
-    fn input(&self) -> Option<usize> {
+    /// While a function is recorded, the plain input of the program that the matrix stands for.
+    fn input(&self) -> Option<PlainInput> {
         None
     }
 }
@@ -72,7 +72,7 @@ impl PlainMatrix for PlainArray {
         }
     }
 
-    fn input(&self) -> Option<usize> {
+    fn input(&self) -> Option<PlainInput> {
         self.input
     }
 

@@ -20,7 +20,7 @@ pub use contraction::Terms;
 pub(crate) use graph::digest_of;
 pub use graph::{ArrayGraph, GraphNode, GraphOperand, GraphRecorder};
 pub use matrix::PlainMatrix;
-pub use operand::{Operand, PlainArray};
+pub use operand::{Operand, PlainArray, PlainInput};
 pub use operation::{ArrayOperation, PlacesId};
 
 use graph::Recorded;

@@ -14,9 +14,17 @@ pub struct PlainArray {
     pub values: Values,
     /// The lengths of the axes; none for a single number.
     pub shape: Vec<usize>,
-    /// While a function is recorded, the number of the plain input of the program that these numbers stand
-    /// for.
-    pub input: Option<usize>,
+    /// While a function is recorded, the plain input of the program that these numbers stand for.
+    pub input: Option<PlainInput>,
+}
+
+/// A plain input of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlainInput {
+    /// The number of the recording, in this process.
+    pub recording: u64,
+    /// The number of the input among the plain ones.
+    pub index: usize,
 }
 
 /// The other operand of an operator of an encrypted array.

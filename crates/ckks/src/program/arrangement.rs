@@ -46,6 +46,17 @@ impl Arrangement {
         }
     }
 
+    /// Whether each result, in their order, is returned with its two axes exchanged.
+    #[must_use]
+    pub fn transposed(&self) -> Vec<bool> {
+        match self {
+            Self::Array(_) => vec![false],
+            Self::Transposed(_) => vec![true],
+            Self::List(parts) | Self::Tuple(parts) => parts.iter().flat_map(Self::transposed).collect(),
+            Self::Named(parts) => parts.iter().flat_map(|(_, part)| part.transposed()).collect(),
+        }
+    }
+
     fn arrays(&self, depth: usize, found: &mut Vec<usize>) -> Option<()> {
         if depth > MOST_DEPTH {
             return None;

@@ -84,7 +84,10 @@ impl Forecast {
         };
         let found = replay(&function.graph, &function.results, &choices.bootstrapped, arrays, silent, seen)?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
-        let results = results.collect::<Result<Vec<_>, CkksError>>()?;
+        let mut results = results.collect::<Result<Vec<_>, CkksError>>()?;
+        let transposed = function.arrangement.transposed();
+        let views = results.iter_mut().zip(transposed).filter(|(_, transposed)| *transposed);
+        views.for_each(|(result, _)| result.shape.reverse());
         let recording = evaluator.recorded();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
         Ok(Self { recording, values, results, key_bytes })
@@ -108,7 +111,7 @@ impl Forecast {
         &self.values
     }
 
-    /// The results, rescaled.
+    /// The results, rescaled, in the shapes in which the function returns them.
     #[must_use]
     pub fn results(&self) -> &[ValueForecast] {
         &self.results

@@ -116,9 +116,12 @@ impl ProgramInput {
             Some(value) => Err(CkksError::OutOfRange {
                 what: "a number of a plain input",
                 value: format!("{value:e} in \"{}\"", self.name),
-                remedy: format!(
-                    "the program was compiled for numbers up to {bound:e}: compile it with a larger bound"
-                ),
+                remedy: match value.is_finite() {
+                    true => format!(
+                        "the program was compiled for numbers up to {bound:e}: compile it with a larger bound"
+                    ),
+                    false => "give finite numbers".to_owned(),
+                },
             }),
         }
     }

@@ -179,9 +179,9 @@ impl Program {
     /// of `evaluator`, to whose receiver of progress operations are reported as steps.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for another number of inputs; [`CkksError::Unsuitable`] for an input that is
-    /// encrypted in another way than [`Program::options`] says; [`CkksError::OutOfRange`] for plain numbers
-    /// above their bound; missing keys; those of the operations.
+    /// [`CkksError::Shape`] for inputs of other shapes; [`CkksError::Unsuitable`] for an input that is
+    /// encrypted in another way than [`Program::options`] says; [`CkksError::OutOfRange`] for another number
+    /// of inputs, and for plain numbers above their bound; missing keys; those of the operations.
     pub fn run(
         &self,
         evaluator: &Evaluator,
@@ -206,7 +206,7 @@ impl Program {
     ) -> Result<Vec<EncryptedArray>, CkksError> {
         self.check_inputs(inputs)?;
         let expected: Vec<_> = self.function.plain().collect();
-        check_count(&expected, plain.len())?;
+        check_count(&expected, plain.len(), "the number of plain inputs")?;
         expected.iter().zip(plain).try_for_each(|(input, given)| input.check_plain(given))?;
         let plain: Vec<_> = plain.iter().cloned().map(Arc::new).collect();
         let evaluator = match self.choices.bootstrap_below {
@@ -232,7 +232,7 @@ impl Program {
     /// Refuses inputs that are encrypted in another way than the program expects.
     fn check_inputs(&self, inputs: &[Ciphertext]) -> Result<(), CkksError> {
         let expected: Vec<_> = self.function.encrypted().collect();
-        check_count(&expected, inputs.len())?;
+        check_count(&expected, inputs.len(), "the number of encrypted inputs")?;
         for (input, own) in expected.iter().zip(inputs) {
             self.params.check_related(own.params(), "an input of the program")?;
             let remedy = "encrypt it for the program";
@@ -278,19 +278,16 @@ impl Program {
 }
 
 /// Refuses another number of inputs than there are.
-fn check_count(expected: &[&ProgramInput], count: usize) -> Result<(), CkksError> {
+fn check_count(expected: &[&ProgramInput], count: usize, what: &'static str) -> Result<(), CkksError> {
     if expected.len() == count {
         return Ok(());
     }
     let names: Vec<&str> = expected.iter().map(|input| input.name.as_str()).collect();
-    let remedy = match expected.first() {
-        None => "the program has no input of this kind".to_owned(),
-        Some(input) => {
-            let kind = if input.is_plain { "plain" } else { "encrypted" };
-            format!("give its {kind} inputs in this order: {}", names.join(", "))
-        }
+    let remedy = match names.len() {
+        0 => "the program has no inputs of this kind".to_owned(),
+        all => format!("the program has {all}, in this order: {}", names.join(", ")),
     };
-    Err(CkksError::Shape { operation: "a program", left: vec![expected.len()], right: vec![count], remedy })
+    Err(CkksError::OutOfRange { what, value: count.to_string(), remedy })
 }
 
 /// Refuses a function whose operands, constants and results are not there.

@@ -169,7 +169,7 @@ impl FunctionRecording {
             .iter()
             .filter(|input| input.is_plain)
             .enumerate()
-            .map(|(index, input)| Ok(PlainArray { input: Some(index), ..input.largest_numbers()? }));
+            .map(|(index, input)| Ok(recorder.plain(input.largest_numbers()?, index)));
         let plain = plain.collect::<Result<Vec<_>, CkksError>>()?;
         Ok(Self { recorder, inputs: inputs.to_vec(), symbols, plain })
     }

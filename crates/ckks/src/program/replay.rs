@@ -19,6 +19,19 @@ pub(super) fn malformed(reason: &str) -> CkksError {
     CkksError::Unsuitable { operation: NODE, reason: reason.to_owned() }
 }
 
+/// A matrix that is given when the program runs, with the least numbers in place of zeros, which are rounded
+/// to zeros: its map then takes the keys that the forecast found for a matrix without zeros.
+fn without_zeros(matrix: &PlainArray) -> PlainArray {
+    let values = match &matrix.values {
+        Values::Real(values) => {
+            let number = |&value: &f64| if value == 0.0 { f64::MIN_POSITIVE } else { value };
+            Values::Real(values.iter().map(number).collect())
+        }
+        complex @ Values::Complex(_) => complex.clone(),
+    };
+    PlainArray::new(values, matrix.shape.clone())
+}
+
 /// What the operation of one node takes.
 struct Call<'c> {
     graph: &'c ArrayGraph,
@@ -153,7 +166,10 @@ impl<'c> Call<'c> {
                 }
                 x.left_multiply(weights, *weight_scale)
             }
-            Op::MapRows { row_first } => x.map_rows(self.constant(1)?, *row_first),
+            Op::MapRows { row_first } => match self.node.operands[1] {
+                GraphOperand::Plain(_) => x.map_rows(&without_zeros(self.constant(1)?), *row_first),
+                _ => x.map_rows(self.constant(1)?, *row_first),
+            },
             Op::Matmul => x.matmul(self.array(1)?),
             Op::TransposedMatmul => x.transposed_matmul(self.array(1)?),
             Op::Transposed => x.transposed(),

@@ -163,6 +163,14 @@ struct Miss {
     error: Option<Box<CkksError>>,
 }
 
+/// The kinds of misses, the nearest first: an error that is too large, a budget that is too small, a modulus
+/// that is too long, levels that are too few, and all others.
+const INEXACT: u8 = 0;
+const OVER_BUDGET: u8 = 1;
+const TOO_LONG: u8 = 2;
+const TOO_DEEP: u8 = 3;
+const OTHER: u8 = 4;
+
 impl Miss {
     fn new(reason: String, kind: u8, factor: f64) -> Self {
         Self { reason, kind, factor, error: None }
@@ -193,14 +201,14 @@ impl Search<'_> {
             match forecast.error_bound() {
                 None => {
                     let reason = "the error of a result is not known: declare a bound on every input, and compute no polynomials of complex numbers";
-                    return Some(Miss::new(reason.to_owned(), 3, 1.0));
+                    return Some(Miss::new(reason.to_owned(), OTHER, 1.0));
                 }
                 Some(found) if found > error => {
                     let reason = format!(
                         "the error may be {found:.1e}, more than {error:e}: allow an error of {:.1e}",
                         found * 1.05
                     );
-                    return Some(Miss::new(reason, 0, found / error));
+                    return Some(Miss::new(reason, INEXACT, found / error));
                 }
                 Some(_) => {}
             }
@@ -209,7 +217,7 @@ impl Search<'_> {
             let most = most.filter(|&most| found > most)?;
             let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
             let reason = format!("the {what} take {:.1} MiB, more than {:.1} MiB", mib(found), mib(most));
-            Some(Miss::new(reason, 1, found as f64 / most as f64))
+            Some(Miss::new(reason, OVER_BUDGET, found as f64 / most as f64))
         };
         over("evaluation keys", self.options.key_bytes, forecast.key_bytes())
             .or_else(|| over("arrays and keys", self.options.memory, forecast.memory_bytes()))
@@ -223,7 +231,7 @@ impl Search<'_> {
     /// As [`Self::program`], with shared plans of bootstraps.
     fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
         let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
-            let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
+            let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
             Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
         })?;
         match self.refusal(program.forecast()) {
@@ -254,11 +262,11 @@ struct Depth {
 impl Search<'_> {
     /// The levels, the error and the magnitudes of the function, where levels do not run out.
     fn depth(&self) -> Result<Depth, Miss> {
-        let params = recording_params().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
+        let params = recording_params().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
         let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
         let forecast = forecast.map_err(|error| {
-            let kind = if error.kind() == ErrorKind::Level { 2 } else { 3 };
+            let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
             Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
         })?;
         let magnitude = forecast.largest().filter(|largest| largest.is_finite()).unwrap_or(1.0);
@@ -300,7 +308,7 @@ impl Search<'_> {
                 }
             }
         }
-        best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no degree was tried".to_owned(), 3, 1.0)))
+        best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no degree was tried".to_owned(), OTHER, 1.0)))
     }
 
     fn chain_of(&mut self, degree: usize, depth: &Depth) -> Result<Program, Miss> {
@@ -311,7 +319,7 @@ impl Search<'_> {
             (Some(error), Some(found)) if found.is_finite() => vec![scale_for(error, SCALE, found, degree)?],
             (Some(_), _) => {
                 let reason = "the error of a result is not known: declare a bound on every input";
-                return Err(Miss::new(reason.to_owned(), 3, 1.0));
+                return Err(Miss::new(reason.to_owned(), OTHER, 1.0));
             }
         };
         let mut miss = None;
@@ -321,7 +329,7 @@ impl Search<'_> {
                 Err(other) => miss = Some(other),
             }
         }
-        Err(miss.unwrap_or_else(|| Miss::new("no scale was tried".to_owned(), 3, 1.0)))
+        Err(miss.unwrap_or_else(|| Miss::new("no scale was tried".to_owned(), OTHER, 1.0)))
     }
 
     /// The number of special primes with the least predicted time.
@@ -352,12 +360,12 @@ impl Search<'_> {
                     sizes.bits(),
                     self.options.security.max(SECURITY)
                 );
-                return Err(Miss::new(reason, 1, sizes.bits() as f64 / most.max(1) as f64));
+                return Err(Miss::new(reason, TOO_LONG, sizes.bits() as f64 / most.max(1) as f64));
             }
             let params = sizes.params(&self.options.runtime);
-            let params = params.map_err(|error| Miss::new(format!("{sizes}: {error}"), 3, 1.0))?;
+            let params = params.map_err(|error| Miss::new(format!("{sizes}: {error}"), OTHER, 1.0))?;
             if let Some(warning) = params.scale_warnings().first() {
-                return Err(Miss::new(format!("{sizes}: {warning}"), 3, 1.0));
+                return Err(Miss::new(format!("{sizes}: {warning}"), OTHER, 1.0));
             }
             let choices =
                 Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
@@ -375,11 +383,11 @@ impl Search<'_> {
                     let program = outcome?;
                     return Ok((program, sizes));
                 }
-                Err(Miss { kind: 2, .. }) if sizes.levels < first.levels + MORE_LEVELS => {
+                Err(Miss { kind: TOO_DEEP, .. }) if sizes.levels < first.levels + MORE_LEVELS => {
                     is_shortened = true;
                     sizes.levels += 1;
                 }
-                Err(miss) if miss.kind == 0 && miss.factor.is_finite() && corrections < CORRECTIONS => {
+                Err(miss) if miss.kind == INEXACT && miss.factor.is_finite() && corrections < CORRECTIONS => {
                     corrections += 1;
                     let error = self.options.error.unwrap_or(1.0);
                     let longer = scale_for(error, sizes.scale, error * miss.factor, sizes.degree)?;
@@ -475,7 +483,7 @@ impl Search<'_> {
     /// The fastest preset that bootstraps: each is tried with bootstraps of operands that lack a level, and
     /// those with the least time are looked at closely.
     fn bootstrapping(&mut self) -> Result<Program, Miss> {
-        let all = presets().map_err(|error| Miss::new(error.to_string(), 3, 1.0))?;
+        let all = presets().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         // Specifications, because the tables of all sets together take gigabytes.
         let mut tried: Vec<(f64, ParamsSpec)> = Vec::new();
         let mut nearest: Option<Miss> = None;
@@ -520,7 +528,9 @@ impl Search<'_> {
                 best = Some(program);
             }
         }
-        best.ok_or_else(|| nearest.unwrap_or_else(|| Miss::new("no preset bootstraps".to_owned(), 3, 1.0)))
+        best.ok_or_else(|| {
+            nearest.unwrap_or_else(|| Miss::new("no preset bootstraps".to_owned(), OTHER, 1.0))
+        })
     }
 
     /// The fastest program of a function.
@@ -536,7 +546,7 @@ impl Search<'_> {
         match self.chain() {
             Ok(found) => Ok(found),
             // What stops on every set of parameters is no matter of parameters.
-            Err(miss) if miss.kind == 3 && miss.error.is_some() => Err(miss),
+            Err(miss) if miss.kind == OTHER && miss.error.is_some() => Err(miss),
             // Bootstraps take far longer than what another way of encryption does without them.
             Err(miss) if self.known.is_some_and(|known| !known.choices().bootstraps()) => Err(miss),
             Err(miss) => match self.bootstrapping() {
@@ -559,7 +569,7 @@ fn scale_for(error: f64, scale: usize, found: f64, degree: usize) -> Result<usiz
             "degree {degree}: an error of {error:e} takes a scale of {wanted} bits, and {most} are the most: allow an error of {:.1e}",
             error * factor * 1.05
         );
-        return Err(Miss::new(reason, 0, factor));
+        return Err(Miss::new(reason, INEXACT, factor));
     }
     Ok(wanted.max(least) as usize)
 }
@@ -621,7 +631,7 @@ impl Program {
             return Ok(best);
         }
         let Some((miss, tried)) = nearest else { return Err(CkksError::no_terms("a program")) };
-        if let (3, Some(error)) = (miss.kind, miss.error) {
+        if let (OTHER, Some(error)) = (miss.kind, miss.error) {
             return Err(*error);
         }
         let all: Vec<String> = tried

@@ -31,7 +31,7 @@ fn read_key(reader: &FileReader<'_>, params: &Params) -> Result<Key, CkksError> 
 fn options_of(
     arguments: &Encrypt,
     name: &str,
-    shape: &[usize],
+    (shape, is_complex): (&[usize], bool),
     runtime: &Runtime,
 ) -> Result<EncryptOptions, Failure> {
     let source = &arguments.params;
@@ -43,7 +43,19 @@ fn options_of(
             names.join(", ")
         )));
     };
-    let expected = &program.inputs()[index].shape;
+    let input = &program.inputs()[index];
+    if input.is_plain {
+        return Err(Failure::Usage(format!(
+            "the input \"{name}\" of the program is not encrypted: give it to `run` as it is, by --plain"
+        )));
+    }
+    if is_complex && !input.is_complex {
+        return Err(Failure::Usage(format!(
+            "the input \"{name}\" of the program is real, and {} has complex numbers",
+            arguments.input.display()
+        )));
+    }
+    let expected = &input.shape;
     if expected != shape {
         return Err(Failure::Usage(format!(
             "the input \"{name}\" of the program has the shape {expected:?}, and {} has {shape:?}",
@@ -70,7 +82,7 @@ pub(crate) fn run(arguments: &Encrypt, console: &Console, runtime: &Runtime) -> 
         ..EncryptOptions::default()
     };
     let options = match &arguments.input_name {
-        Some(name) => options_of(arguments, name, &array.shape, runtime)?,
+        Some(name) => options_of(arguments, name, (&array.shape, array.values.is_complex()), runtime)?,
         None => given,
     };
     let bar = console.progress("encrypt");

@@ -1,5 +1,7 @@
 //! `clathrate run`: runs a program on encrypted arrays.
 
+use std::collections::BTreeSet;
+
 use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::program::Program;
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, Runtime};
@@ -9,7 +11,7 @@ use super::{describe, document, size, warn_insecure};
 use crate::arguments::RunProgram;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{files, npy};
+use crate::{files, npy, streams};
 
 /// Runs the verb: computes all results before it writes any.
 pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) -> Result<(), Failure> {
@@ -29,6 +31,22 @@ pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) 
             if names.len() == 1 { "" } else { "s" },
             arguments.outputs.len()
         )));
+    }
+    let places = arguments.outputs.iter().map(|path| streams::place(path)).collect::<BTreeSet<_>>();
+    if places.len() != arguments.outputs.len() {
+        return Err(Failure::Usage("two results cannot go to one file".to_owned()));
+    }
+    if places.contains(&streams::place(&arguments.program)) {
+        return Err(Failure::Usage("a result cannot go to the file of the program".to_owned()));
+    }
+    if program.arrangement().transposed().contains(&true) {
+        return Err(Failure::Usage(
+            "a result of this program is a view of a transposed matrix, which files do not have: compile a function that returns its rows, `x.T.to_rows()`"
+                .to_owned(),
+        ));
+    }
+    if arguments.keys.is_none() && !program.forecast().needs().is_empty() {
+        return Err(Failure::Usage("the program needs evaluation keys: give them as --keys".to_owned()));
     }
     let inputs = arguments
         .inputs

@@ -26,6 +26,11 @@ impl PyCiphertext {
     }
 
     #[getter]
+    fn is_recorded(&self) -> bool {
+        self.array.is_recorded()
+    }
+
+    #[getter]
     fn level(&self) -> usize {
         self.data().level().0
     }

@@ -23,7 +23,7 @@ impl<'py> Other<'py> {
     ///
     /// # Errors
     /// Those of [`array`].
-    pub fn new(data: &Bound<'py, PyAny>) -> PyResult<Self> {
+    pub fn new(data: &Bound<'py, PyAny>, x: &EncryptedArray) -> PyResult<Self> {
         if let Ok(ciphertext) = data.cast::<PyCiphertext>() {
             return Ok(Self::Ciphertext(ciphertext.clone()));
         }
@@ -33,7 +33,7 @@ impl<'py> Other<'py> {
                  `x.T.to_rows()`, which switches keys",
             ));
         }
-        let array = operand_array(data)?;
+        let array = operand_array(data, x)?;
         Ok(Self::Plain(match (&array.values, array.shape.is_empty()) {
             (Values::Real(values), true) if array.whole && array.input.is_none() => {
                 Operand::Integer(values[0])
@@ -52,7 +52,7 @@ impl PyCiphertext {
         other: &Bound<'_, PyAny>,
         work: impl FnOnce(&EncryptedArray, Operand<'_>) -> Result<EncryptedArray, CkksError> + Send,
     ) -> PyResult<Self> {
-        match Other::new(other)? {
+        match Other::new(other, &self.array)? {
             Other::Ciphertext(other) => self.join(py, other.get(), |x, y| work(x, y.into())),
             Other::Plain(operand) => self.compute(py, |x| work(x, operand)),
         }

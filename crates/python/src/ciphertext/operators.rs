@@ -29,7 +29,7 @@ impl PyCiphertext {
     /// The product of each row in slots with a plain matrix: `matrix @ row`, or `row @ matrix` where
     /// `row_first`.
     fn map_rows(&self, py: Python<'_>, matrix: &Bound<'_, PyAny>, row_first: bool) -> PyResult<Self> {
-        let matrix = operand_array(matrix)?.plain();
+        let matrix = operand_array(matrix, &self.array)?.plain();
         let hint = "rows in slots multiply with a matrix by rotations, whose keys `LinearTransform(W).plan(params).needs` lists; a vector \
                     in coefficients has inner products without a key, `[x.dot(row) for row in W]`";
         let translate = |error| raise_with_hint(py, error, hint);
@@ -56,7 +56,7 @@ impl PyCiphertext {
     }
 
     fn __truediv__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Self> {
-        match Other::new(other)? {
+        match Other::new(other, &self.array)? {
             Other::Ciphertext(_) => Err(PyTypeError::new_err("a ciphertext is no divisor")),
             Other::Plain(Operand::Number(0.0) | Operand::Integer(0.0)) => {
                 Err(PyZeroDivisionError::new_err("division of a ciphertext by zero"))

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use clathrate_ckks::CkksError;
-use clathrate_ckks::encrypted_array::PlainMatrix;
+use clathrate_ckks::encrypted_array::{PlainInput, PlainMatrix};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
 use super::object::PyCiphertext;
 use super::transposed::PyTransposed;
-use crate::arrays::{is_whole, matrix, matrix_shape, plain_symbol};
+use crate::arrays::{is_whole, matrix, matrix_shape, no_numbers, plain_symbol};
 use crate::errors::check_scale;
 use crate::numbers::Real;
 use crate::run::computing;
@@ -22,7 +22,7 @@ pub(super) struct Numbers {
     array: Py<PyAny>,
     shape: (usize, usize),
     /// The plain input of a program that they stand for.
-    input: Option<usize>,
+    input: Option<PlainInput>,
     /// What reading them raised.
     failure: Mutex<Option<PyErr>>,
 }
@@ -51,7 +51,7 @@ impl PlainMatrix for Numbers {
         self.shape
     }
 
-    fn input(&self) -> Option<usize> {
+    fn input(&self) -> Option<PlainInput> {
         self.input
     }
 
@@ -88,6 +88,9 @@ impl PyCiphertext {
             return Err(PyTypeError::new_err(
                 "`matmul` takes a plain matrix: multiply encrypted ones by `x @ y`, or by `x.T.matmul(y)`",
             ));
+        }
+        if plain_symbol(weights).is_some() && !self.array.is_recorded() {
+            return Err(no_numbers());
         }
         // Integers are multiplied as they are, which takes no level.
         let whole = weight_scale.is_none() && is_whole(weights)?;
