@@ -341,7 +341,7 @@ fn plain_inputs_are_given_when_a_program_runs() {
     let text = wrong(PlainArray::new(Values::Real(vec![1.0; 12]), vec![4, 3]));
     assert!(text.contains("another shape"), "{text}");
     let text = refused(program.run(&evaluator, &data, &[]));
-    assert!(text.contains("plain inputs in this order: w, f"), "{text}");
+    assert!(text.contains("2, in this order: w, f"), "{text}");
     assert!(program.options(0).is_err());
     let bytes = program.to_file_bytes().expect("a file");
     let read =
@@ -367,7 +367,7 @@ fn inputs_are_those_of_the_program() {
     let evaluator = Evaluator::with_keys(owner.evaluation_keys(program.forecast().needs()).expect("keys"));
     let data = encrypted(&program, &owner);
     let text = refused(program.run(&evaluator, &data[..1], &[]));
-    assert!(text.contains("x, y"), "{text}");
+    assert!(text.contains("2, in this order: x, y"), "{text}");
     let run = |input: Ciphertext| refused(program.run(&evaluator, &[input, data[1].clone()], &[]));
     let options = program.options(0).expect("options");
     let other = |shape: &[usize], options| {
