@@ -31,6 +31,7 @@ help:
 	@echo "                matrix     plain matrices times encrypted ones, beside plain products"
 	@echo "                packing    LWE samples into ciphertexts by every method"
 	@echo "                pairs      products of two encrypted matrices, beside plain products and the slot-wise algorithm"
+	@echo "                programs   compiled functions, beside the same by operators"
 	@echo "make example-sensors  many small clients, a server that packs and bootstraps what they send, a picture"
 	@echo "make test-interop  samples of other libraries, packed and bootstrapped"
 	@echo "make test-device  tests on an NVIDIA graphics processor, where the machine has one"
@@ -173,7 +174,8 @@ test-wheels: wheels
 # libraries in one run, which prints its table.
 SET ?= ckks
 # Pages with NumPy's products, or with plots that belong to them, take the tools of the virtual environment; the others need Python alone.
-BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)
+# The page of programs runs the package.
+BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)$(if $(filter programs,$(SET)),$(VENV)/.built)
 bench: $(BENCH_TOOLS)
 	$(CARGO) build --release --locked -p clathrate-bench
 ifeq (ckks,$(SET))

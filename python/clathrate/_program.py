@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 # The bound of sample data is so many times their largest magnitude.
 _MARGIN = 1.5
 
+# Rows of a matrix that are tried in polynomials of their own.
+_MANY_ROWS = 64
+
 # The latest programs, by what they were compiled from.
 _KNOWN: dict[Any, tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]] = {}
 _MOST_KNOWN = 16
@@ -646,6 +649,13 @@ def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, 
             yield rows
 
 
+def _takes_many_polynomials(rows: list[tuple[Any, ...]]) -> bool:
+    """Whether each of many rows takes a polynomial, which is slow to compute and to try where rows can share polynomials."""
+    return any(
+        in_slots and not lanes and len(shape) > 1 and math.prod(shape[:-1]) > _MANY_ROWS for _, shape, _, _, in_slots, lanes, _ in rows
+    )
+
+
 def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> native.RecordedFunction:
     recording = native.FunctionRecording(rows)
     symbols = iter([cast("Ciphertext", wrap(symbol)) for symbol in recording.symbols()])
@@ -740,8 +750,11 @@ def compiled(
     runtime: Runtime | None = None,
 ) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
     """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal."""
-    recorded, refusals = [], []
+    recorded: list[native.RecordedFunction] = []
+    refusals: list[Exception] = []
     for rows in _alternatives(inputs):
+        if recorded and _takes_many_polynomials(rows):
+            continue
         try:
             recorded.append(_recorded(function, rows))
         except Exception as refused:

@@ -1,0 +1,127 @@
+"""Times compiled programs on one thread, beside the same function by operators with a preset: one JSON row for each job.
+
+Usage: programs.py [--quick]. Works: program (the run of a compiled program). Needs the package.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import clathrate as cl
+
+RUNS = 7
+rng = np.random.default_rng(0)
+
+
+def uniform(*shape: int) -> np.ndarray:
+    return rng.uniform(-1, 1, shape)
+
+
+def squarings(x: Any) -> Any:
+    for _ in range(6):
+        x = x * x
+    return x
+
+
+W8, W64, W300, HIDDEN = uniform(8) / 8, uniform(10, 64) / 64, uniform(64, 300) / 300, uniform(10, 64) / 64
+
+# Name, function, data, the preset of the same by hand, and how its arrays are encrypted; the largest error.
+Job = tuple[str, Callable[..., Any], tuple[np.ndarray, ...], str, dict[str, Any], float]
+SLOTS, LANES = {"encoding": "slots"}, {"encoding": "slots", "lanes": "most"}
+JOBS: list[Job] = [
+    ("a sum of two vectors", lambda x, y: x + y, (uniform(1000), uniform(1000)), "n13", {}, 1e-4),
+    ("an inner product", lambda x, y: x.dot(y), (uniform(4000), uniform(4000)), "n13", {}, 1e-4),
+    ("a mean of squares", lambda x: (x * x).mean(), (uniform(4000),), "n13", {}, 1e-4),
+    ("a variance", lambda x: x.var(), (uniform(1000),), "n14", {}, 1e-4),
+    ("variances of columns", lambda x: x.var(axis=0), (uniform(64, 30),), "n14", LANES, 1e-4),
+    ("a covariance of 4 columns", lambda x: np.cov(x, rowvar=False), (uniform(64, 4),), "n14", LANES, 1e-3),
+    ("8 x 8 by 8 x 8", lambda x, y: x @ y, (uniform(8, 8), uniform(8, 8)), "n13", LANES, 1e-3),
+    ("16 products of 8 x 8", lambda x, y: x @ y, (uniform(16, 8, 8), uniform(16, 8, 8)), "n13", SLOTS, 1e-3),
+    ("plain 10 x 64 by a vector", lambda x: W64 @ x, (uniform(64),), "n13", {}, 1e-4),
+    ("plain 64 x 300 by a vector", lambda x: W300 @ x, (uniform(300),), "n13", {}, 1e-4),
+    ("plain 10 x 64 by a matrix", lambda x: W64 @ x, (uniform(64, 500),), "n13", {}, 1e-4),
+    ("a moving average of 8", lambda x: np.convolve(x, np.full(8, 0.125), mode="valid"), (uniform(2000),), "n13", {}, 1e-4),
+    ("x^16", lambda x: x**16, (uniform(4000),), "n14", {}, 1e-4),
+    ("a polynomial of degree 7", cl.Polynomial(uniform(8)), (uniform(4000),), "n14", {}, 1e-3),
+    ("a sigmoid", lambda x: cl.sigmoid(x, error=1e-3, domain=(-4, 4)), (uniform(4000),), "n15", {}, 1e-3),
+    ("a softmax of 10", lambda x: cl.softmax(x, error=1e-3, bound=1.0), (uniform(10),), "n15", {}, 1e-2),
+    ("logistic regression", lambda x: cl.sigmoid(x @ W8, error=1e-3, domain=(-1, 1)), (uniform(500, 8),), "n14", LANES, 1e-3),
+    ("two layers with silu", lambda x: HIDDEN @ cl.silu(W300 @ x, error=1e-3, domain=(-1, 1)), (uniform(300),), "n15", {}, 1e-3),
+    ("a relu", lambda x: cl.relu(x, error=2e-2, bound=1.0), (uniform(4000),), "n15", {}, 1e-3),
+    ("x^64 by squarings", squarings, (uniform(4000),), "n14", {}, 1e-3),
+]
+
+
+def milliseconds(work: Callable[[], Any]) -> list[float]:
+    """The processor's times of some runs, after one that encodes and derives."""
+    work()
+    times = []
+    for _ in range(RUNS):
+        start = time.process_time()
+        work()
+        times.append((time.process_time() - start) * 1e3)
+    return times
+
+
+def row(job: Job) -> dict[str, Any]:
+    name, function, data, preset, options, error = job
+    start = time.monotonic()
+    program = cl.compile(function, *[cl.Input(array.shape, bound=1.0) for array in data], error=error)
+    compile_seconds = time.monotonic() - start
+    owner = cl.SecretKey.generate(program)
+    keys, encrypted = owner.keys(program), owner.encrypt(program, *data)
+    inputs = encrypted if isinstance(encrypted, list) else [encrypted]
+    times = milliseconds(lambda: program.run(keys, *inputs))
+    found = np.asarray(owner.decrypt(program.run(keys, *inputs)))
+    right = np.asarray(function(*data))
+
+    params = cl.Params.preset(preset)
+    by_hand = cl.SecretKey.generate(params)
+    own_keys = by_hand.keys_for(function, *[array.shape for array in data], bound=1.0, **options)
+    arrays = [by_hand.encrypt(array, bound=1.0, **options).with_keys(own_keys) for array in data]
+    hand = statistics.median(milliseconds(lambda: function(*arrays)))
+    (result,) = program.results
+    extra = {
+        "job": name,
+        "compile_seconds": compile_seconds,
+        "predicted_ms": program.seconds * 1e3,
+        "hand_ms": hand,
+        "preset": preset,
+        "degree": program.params.degree,
+        "levels": program.params.max_level,
+        "encoding": program.inputs[0].encoding,
+        "key_bytes": program.key_bytes,
+        "hand_key_bytes": own_keys.nbytes,
+        "error": float(np.abs(found - right).max()),
+        "error_bound": result.error_bound,
+        "asked": error,
+    }
+    return {
+        "who": "clathrate",
+        "work": "program",
+        "params": name,
+        "median_ms": statistics.median(times),
+        "min_ms": min(times),
+        "max_ms": max(times),
+        "runs": len(times),
+        "extra": extra,
+    }
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    cl.set_threads(1)
+    jobs = JOBS[::4] if "--quick" in sys.argv[1:] else JOBS
+    for job in jobs:
+        try:
+            print(json.dumps(row(job)), flush=True)
+        except cl.ClathrateError as refused:
+            print(json.dumps({"who": "clathrate", "work": "program", "params": job[0], "absent": str(refused)}), flush=True)
