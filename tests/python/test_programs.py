@@ -536,3 +536,9 @@ def test_inputs_that_cannot_be_are_refused_at_once() -> None:
 def test_budgets_that_are_too_small_say_by_how_much() -> None:
     with pytest.raises(cl.ParamsError, match=r"the closest: .*the evaluation keys take \d+\.\d MiB, more than"):
         cl.compile(lambda x: (x * x).sum() * x, cl.Input((10,), bound=1.0), key_bytes=100)
+    # What it says would do does.
+    function, x = lambda x: np.ones((40, 100)) @ (x * x), cl.Input((100,), bound=1.0)
+    with pytest.raises(cl.ParamsError, match="MiB, more than") as caught:
+        cl.compile(function, x, error=1e-3, key_bytes=1 << 20)
+    least = float(str(caught.value).split("the evaluation keys take ")[1].split()[0])
+    assert cl.compile(function, x, error=1e-3, key_bytes=int((least + 0.1) * 2**20)).key_bytes <= (least + 0.1) * 2**20

@@ -176,8 +176,10 @@ impl Miss {
         Self { reason, kind, factor, error: None }
     }
 
+    /// Whether less has to change than for `other`: an error and a budget are numbers of the same kind.
     fn is_nearer(&self, other: &Self) -> bool {
-        (self.kind, self.factor) < (other.kind, other.factor)
+        let kind = |miss: &Self| miss.kind.max(OVER_BUDGET);
+        (kind(self), self.factor) < (kind(other), other.factor)
     }
 }
 
@@ -195,8 +197,9 @@ impl Search<'_> {
         self.known.map_or(f64::INFINITY, |known| known.forecast().price())
     }
 
-    /// Why a forecast does not satisfy the options.
+    /// Why a forecast does not satisfy the options, with all that it lacks.
     fn refusal(&self, forecast: &Forecast) -> Option<Miss> {
+        let mut misses = Vec::new();
         if let Some(error) = self.options.error {
             match forecast.error_bound() {
                 None => {
@@ -208,19 +211,24 @@ impl Search<'_> {
                         "the error may be {found:.1e}, more than {error:e}: allow an error of {:.1e}",
                         found * 1.05
                     );
-                    return Some(Miss::new(reason, INEXACT, found / error));
+                    misses.push(Miss::new(reason, INEXACT, found / error));
                 }
                 Some(_) => {}
             }
         }
-        let over = |what: &str, most: Option<usize>, found: usize| {
-            let most = most.filter(|&most| found > most)?;
-            let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
-            let reason = format!("the {what} take {:.1} MiB, more than {:.1} MiB", mib(found), mib(most));
-            Some(Miss::new(reason, OVER_BUDGET, found as f64 / most as f64))
-        };
-        over("evaluation keys", self.options.key_bytes, forecast.key_bytes())
-            .or_else(|| over("arrays and keys", self.options.memory, forecast.memory_bytes()))
+        let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
+        let keys = ("evaluation keys", self.options.key_bytes, forecast.key_bytes());
+        let all = ("arrays and keys", self.options.memory, forecast.memory_bytes());
+        for (what, most, found) in [keys, all] {
+            if let Some(most) = most.filter(|&most| found > most) {
+                let reason = format!("the {what} take {:.1} MiB, more than {:.1} MiB", mib(found), mib(most));
+                misses.push(Miss::new(reason, OVER_BUDGET, found as f64 / most.max(1) as f64));
+            }
+        }
+        let factor = misses.iter().map(|miss| miss.factor).product();
+        let kind = misses.iter().map(|miss| miss.kind).max()?;
+        let reasons: Vec<String> = misses.into_iter().map(|miss| miss.reason).collect();
+        Some(Miss::new(reasons.join("; "), kind, factor))
     }
 
     /// The program with these choices, if it satisfies the options.
@@ -334,18 +342,36 @@ impl Search<'_> {
 
     /// The number of special primes with the least predicted time.
     fn with_scale(&mut self, sizes: Sizes, most: usize) -> Result<Program, Miss> {
-        let (mut found, mut sizes) = self.sized(sizes, most)?;
-        if found.forecast().price() > FAR * self.limit() {
-            return Ok(found);
-        }
-        for special in &SPECIALS[1..] {
-            let Ok((other, wider)) = self.sized(Sizes { special: *special, ..sizes }, most) else { break };
-            if other.forecast().price() >= found.forecast().price() {
-                break;
+        let mut sizes = sizes;
+        let mut best: Option<Program> = None;
+        let mut first: Option<Miss> = None;
+        for special in SPECIALS {
+            match self.sized(Sizes { special, ..sizes }, most) {
+                Ok((found, wider)) => {
+                    let price = found.forecast().price();
+                    if best.as_ref().is_some_and(|best| best.forecast().price() <= price) {
+                        break;
+                    }
+                    (best, sizes) = (Some(found), wider);
+                    if price > FAR * self.limit() {
+                        break;
+                    }
+                }
+                Err(miss) => {
+                    // More special primes make keys shorter.
+                    let goes_on = best.is_none() && miss.kind == OVER_BUDGET;
+                    if first.as_ref().is_none_or(|first| miss.is_nearer(first)) {
+                        first = Some(miss);
+                    }
+                    if !goes_on {
+                        break;
+                    }
+                }
             }
-            (found, sizes) = (other, wider);
         }
-        Ok(found)
+        best.ok_or_else(|| {
+            first.unwrap_or_else(|| Miss::new("no special prime was tried".to_owned(), OTHER, 1.0))
+        })
     }
 
     /// The program of a chain, with more levels and a longer scale than `sizes` has where these are too few,
