@@ -20,7 +20,7 @@
 //!
 //! let owner = SecretKey::generate(program.params())?;
 //! let keys = owner.evaluation_keys(program.forecast().needs())?;
-//! let x = owner.encrypt_with(&[2.0; 100], &[100], program.options(0)?)?;
+//! let x = owner.encrypt_array(&[2.0; 100], &[100], program.options(0)?)?;
 //!
 //! let results = program.run(&Evaluator::with_keys(keys), &[x], &[])?;
 //! assert!((owner.decrypt(&results[0])?.into_real()?[7] - 5.0).abs() < 1e-6);
