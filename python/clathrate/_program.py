@@ -43,7 +43,7 @@ _MANY_ROWS = 64
 
 # The latest programs, by what they were compiled from.
 _KNOWN: dict[Any, tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]] = {}
-_MOST_KNOWN = 16
+_MOST_KNOWN = 4
 
 # The options of an input that a program takes. Places are its own affair.
 _OPTIONS = ("bound", "is_complex", "encoding", "lanes", "plain")
@@ -630,20 +630,16 @@ def described(given: Any, name: str) -> dict[str, Any]:
 
 def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, ...]]]:
     """The ways to encrypt the inputs that are tried: slots with rows that share polynomials, slots with rows alone, coefficients."""
-    seen = []
+
+    def row(own: dict[str, Any], encoding: str, lanes: bool) -> tuple[Any, ...]:
+        plain = bool(own.get("plain", False))
+        in_slots = plain or own.get("encoding", encoding) == "slots"
+        shared = not plain and bool(own.get("lanes", lanes and len(own["shape"]) > 1 and in_slots))
+        return own["name"], list(own["shape"]), bool(own.get("is_complex", False)), own.get("bound"), in_slots, shared, plain
+
+    seen: list[list[tuple[Any, ...]]] = []
     for encoding, lanes in (("slots", True), ("slots", False), ("coefficients", False)):
-        rows = [
-            (
-                own["name"],
-                list(own["shape"]),
-                bool(own.get("is_complex", False)),
-                own.get("bound"),
-                own.get("encoding", encoding) == "slots",
-                bool(own.get("lanes", lanes and len(own["shape"]) > 1 and own.get("encoding", encoding) == "slots")),
-                bool(own.get("plain", False)),
-            )
-            for own in inputs
-        ]
+        rows = [row(own, encoding, lanes) for own in inputs]
         if rows not in seen:
             seen.append(rows)
             yield rows
@@ -652,7 +648,8 @@ def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, 
 def _takes_many_polynomials(rows: list[tuple[Any, ...]]) -> bool:
     """Whether each of many rows takes a polynomial, which is slow to compute and to try where rows can share polynomials."""
     return any(
-        in_slots and not lanes and len(shape) > 1 and math.prod(shape[:-1]) > _MANY_ROWS for _, shape, _, _, in_slots, lanes, _ in rows
+        in_slots and not lanes and not plain and len(shape) > 1 and math.prod(shape[:-1]) > _MANY_ROWS
+        for _, shape, _, _, in_slots, lanes, plain in rows
     )
 
 
