@@ -10,8 +10,8 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::{EncryptOptions, Lanes};
 
-/// The most numbers of a plain input: a gibibyte.
-const MOST_PLAIN: usize = 1 << 27;
+/// The most numbers of a plain input, for which dry runs allocate 128 MiB.
+const MOST_PLAIN: usize = 1 << 24;
 
 /// An array that a program computes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -54,7 +54,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::EncryptOptions;
 use crate::parameters::Params;
-use replay::{malformed, replay};
+use replay::{MOST_NUMBERS, malformed, replay};
 
 /// The choices that a program takes beside its graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -297,6 +297,19 @@ fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
         if value < before { Ok(()) } else { Err(malformed("an operand is no value that comes before")) }
     };
     let plain = function.plain().count();
+    for input in function.inputs.iter() {
+        let size = input.shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
+        if size.is_none_or(|size| size > MOST_NUMBERS) {
+            return Err(CkksError::OutOfRange {
+                what: "the shape of an input",
+                value: format!("{:?} of \"{}\"", input.shape, input.name),
+                remedy: format!("use at most {MOST_NUMBERS} numbers"),
+            });
+        }
+    }
+    if function.plain().map(|input| input.shape.iter().product::<usize>()).sum::<usize>() > MOST_NUMBERS / 2 {
+        return Err(malformed("plain inputs have too many numbers together"));
+    }
     if graph.inputs != function.encrypted().count() {
         return Err(malformed("the number of inputs is not that of their descriptions"));
     }

@@ -15,6 +15,9 @@ use crate::progress::Progress;
 /// The operation's name in errors.
 const NODE: &str = "a node of a program";
 
+/// The most numbers of a value: lists of their places take half a gibibyte.
+pub(super) const MOST_NUMBERS: usize = 1 << 26;
+
 pub(super) fn malformed(reason: &str) -> CkksError {
     CkksError::Unsuitable { operation: NODE, reason: reason.to_owned() }
 }
@@ -122,9 +125,52 @@ impl<'c> Call<'c> {
         }
     }
 
+    /// Refuses an operation whose result would have more than [`MOST_NUMBERS`] numbers, before it makes lists
+    /// of their places: a program from a stranger may state any sizes.
+    fn check_size(&self) -> Result<(), CkksError> {
+        use ArrayOperation as Op;
+        let x = self.array(0)?.data().shape();
+        let other = match self.get(1)? {
+            Some(Operand::Encrypted(other)) => other.data().shape().to_vec(),
+            Some(Operand::Plain(other)) => other.shape,
+            _ => Vec::new(),
+        };
+        let size = |shape: &[usize]| shape.iter().fold(1usize, |size, &axis| size.saturating_mul(axis));
+        let width = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
+        let found = match self.node.operation {
+            Op::RepeatColumn { columns } => size(x).saturating_mul(columns),
+            Op::PadColumns { before, after } => {
+                let row = width(x).saturating_add(before).saturating_add(after);
+                (size(x) / width(x)).saturating_mul(row)
+            }
+            Op::Concatenate | Op::JoinColumns => {
+                self.arrays()?.iter().fold(0usize, |sum, part| sum.saturating_add(size(part.data().shape())))
+            }
+            // Broadcasts, and products of matrices: at most each number with each.
+            _ if !other.is_empty() => {
+                let axes = x.len().max(other.len());
+                let at = |shape: &[usize], axis: usize| {
+                    (axis + shape.len()).checked_sub(axes).map_or(1, |place| shape[place])
+                };
+                let broadcast: Vec<usize> = (0..axes).map(|axis| at(x, axis).max(at(&other, axis))).collect();
+                size(&broadcast)
+            }
+            _ => size(x),
+        };
+        if found <= MOST_NUMBERS {
+            return Ok(());
+        }
+        Err(CkksError::OutOfRange {
+            what: "the numbers of a value of a program",
+            value: found.to_string(),
+            remedy: format!("use at most {MOST_NUMBERS}: compute parts by programs of their own"),
+        })
+    }
+
     fn run(&self) -> Result<EncryptedArray, CkksError> {
         use ArrayOperation as Op;
         self.check_operands()?;
+        self.check_size()?;
         let x = self.array(0)?;
         match &self.node.operation {
             Op::Add => x.add(self.other(1)?),

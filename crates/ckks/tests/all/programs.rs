@@ -443,6 +443,20 @@ fn files_with_right_digests_and_wrong_contents_are_refused() {
         ("fewer results", |metadata, _| metadata["results"] = serde_json::json!([2])),
         ("no results", |metadata, _| metadata["results"] = serde_json::json!([])),
         ("a negative bound", |metadata, _| metadata["inputs"][0]["bound"] = serde_json::json!(-1.0)),
+        ("an input of all memory", |metadata, _| {
+            metadata["inputs"][0]["shape"] = serde_json::json!([1u64 << 40])
+        }),
+        ("a plain input of all memory", |metadata, _| {
+            let plain = serde_json::json!({"name": "w", "shape": [1u64 << 26], "bound": 1.0, "is_plain": true, "encoding": "slots"});
+            metadata["inputs"].as_array_mut().expect("inputs").push(plain);
+        }),
+        ("a column of all memory", |_, graph| {
+            graph["nodes"][2]["operation"] = serde_json::json!({"repeat_column": {"columns": 1u64 << 40}});
+        }),
+        ("padding of all memory", |_, graph| {
+            graph["nodes"][2]["operation"] =
+                serde_json::json!({"pad_columns": {"before": 1u64 << 40, "after": u64::MAX}});
+        }),
         ("a shape of zeros", |metadata, _| metadata["inputs"][0]["shape"] = serde_json::json!([0])),
         ("a high level", |metadata, _| metadata["level"] = serde_json::json!(99)),
         ("a low level", |metadata, _| metadata["level"] = serde_json::json!(0)),
@@ -461,6 +475,47 @@ fn files_with_right_digests_and_wrong_contents_are_refused() {
     // An input that says nothing wrong means what it says.
     let wider = rewritten(&program, |metadata, _| metadata["inputs"][0]["bound"] = serde_json::json!(2.0));
     assert_eq!(wider.expect("a program").inputs()[0].bound, Some(2.0));
+}
+
+/// The paths of all numbers in a document.
+fn numbers_in(value: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Number(_) => found.push(path.to_owned()),
+        serde_json::Value::Array(parts) => {
+            parts.iter().enumerate().for_each(|(i, part)| numbers_in(part, &format!("{path}/{i}"), found));
+        }
+        serde_json::Value::Object(parts) => {
+            parts.iter().for_each(|(name, part)| numbers_in(part, &format!("{path}/{name}"), found));
+        }
+        _ => {}
+    }
+}
+
+/// Every number of every operation as a hostile one: an error or another program, and no panic.
+#[test]
+fn hostile_numbers_in_graphs_do_no_harm() {
+    let hostile = [serde_json::json!(-1), serde_json::json!(1u64 << 33), serde_json::json!(u64::MAX)];
+    let (mut refused, mut taken) = (0, 0);
+    for case in cases() {
+        let program = compiled(record(&case).expect("records"), case.preset).expect("compiles");
+        let bytes = program.to_file_bytes().expect("a file");
+        let reader = FileReader::from_bytes(&bytes).expect("opens");
+        let graph = reader.section("graph").expect("a section").bytes().to_vec();
+        let mut paths = Vec::new();
+        numbers_in(&serde_json::from_slice(&graph).expect("a graph"), "", &mut paths);
+        for path in paths {
+            for value in &hostile {
+                let read = rewritten(&program, |_, graph| {
+                    *graph.pointer_mut(&path).expect("a number") = value.clone();
+                });
+                match read {
+                    Ok(_) => taken += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+        }
+    }
+    assert!(refused > 300, "{refused} refused, {taken} taken");
 }
 
 #[test]
