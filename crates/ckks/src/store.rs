@@ -44,7 +44,7 @@ const FINGERPRINT_DOMAIN: &str = "clathrate public key fingerprint v1";
 /// Bytes of a fingerprint: finding another key with a given fingerprint takes about 2^128 trials.
 const FINGERPRINT_BYTES: usize = 16;
 
-fn label(kind: FileKind, params: &Params) -> FileLabel {
+pub(crate) fn label(kind: FileKind, params: &Params) -> FileLabel {
     let ParameterId { name: parameter_name, digest: parameter_digest } = params.parameter_id();
     FileLabel { kind, parameter_name, parameter_digest, insecure: params.is_insecure() }
 }
@@ -58,14 +58,14 @@ fn expect(reader: &FileReader<'_>, kind: FileKind, params: &Params) -> Result<()
 
 /// Refuses a file whose insecurity mark differs from that of its parameters, because programs that read only
 /// labels rely on the mark.
-fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
+pub(crate) fn expect_mark(reader: &FileReader<'_>, params: &Params) -> Result<(), CkksError> {
     if reader.label().insecure == params.is_insecure() {
         return Ok(());
     }
     Err(inconsistent("the label's mark of security is not that of the parameters"))
 }
 
-fn inconsistent(reason: &str) -> CkksError {
+pub(crate) fn inconsistent(reason: &str) -> CkksError {
     FileError::Metadata { reason: reason.to_owned() }.into()
 }
 

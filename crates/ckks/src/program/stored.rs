@@ -15,8 +15,9 @@ use super::{Arrangement, Choices, Program, ProgramInput, RecordedFunction};
 use crate::encoding::values::Values;
 use crate::encrypted_array::{ArrayGraph, GraphNode, PlainArray};
 use crate::error::CkksError;
-use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, ParameterId, Stored};
+use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
 use crate::parameters::{Params, ParamsSpec, Runtime};
+use crate::store::{expect_mark, inconsistent, label};
 
 /// The version of the operations of graphs: a program of another version is refused.
 const OPERATIONS_VERSION: u32 = 1;
@@ -67,10 +68,6 @@ const PLACES: &str = "places";
 /// The word of a place where there is none.
 const NOWHERE: u64 = u64::MAX;
 
-fn inconsistent(reason: &str) -> CkksError {
-    FileError::Metadata { reason: reason.to_owned() }.into()
-}
-
 fn write_words<W: Write + Seek>(
     writer: &mut FileWriter<W>,
     name: &str,
@@ -87,9 +84,7 @@ impl Stored for Program {
     type Metadata = ProgramMetadata;
 
     fn file_label(&self) -> FileLabel {
-        let ParameterId { name: parameter_name, digest: parameter_digest } = self.params().parameter_id();
-        let insecure = self.params().is_insecure();
-        FileLabel { kind: FileKind::Program, parameter_name, parameter_digest, insecure }
+        label(FileKind::Program, self.params())
     }
 
     fn file_metadata(&self) -> ProgramMetadata {
@@ -191,9 +186,7 @@ impl Program {
         }
         let params = Params::received(metadata.spec, allow_insecure, runtime)?;
         reader.expect_parameters(&params.parameter_id())?;
-        if reader.label().insecure != params.is_insecure() {
-            return Err(inconsistent("the label's mark of security is not that of the parameters"));
-        }
+        expect_mark(reader, &params)?;
         let section = reader.section(GRAPH)?;
         if section.bytes().len() as u64 > GRAPH_LIMIT_BYTES {
             return Err(inconsistent("the graph is longer than any function's"));
