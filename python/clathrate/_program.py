@@ -140,7 +140,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Stage:
+class DecryptedValue:
     """One value of a program as it was decrypted, beside the number that it should be; `Program.debug` makes it.
 
     Attributes
@@ -366,7 +366,7 @@ class Program(Saved, of=native.Program):
         worst = max(range(len(exact)), key=lambda place: differences[place] / sizes[place])
         return Check(max(differences[place] for place in program.results), known, tuple(outside), names[worst])
 
-    def debug(self, owner: SecretKey, *data: ArrayLike, keys: EvaluationKeys | None = None) -> list[Stage]:
+    def debug(self, owner: SecretKey, *data: ArrayLike, keys: EvaluationKeys | None = None) -> list[DecryptedValue]:
         """Runs the program on encrypted data and decrypts every value beside the number that it should be.
 
         For the owner alone, who finds out with it where a program loses precision.
@@ -382,7 +382,7 @@ class Program(Saved, of=native.Program):
 
         Returns
         -------
-        list of Stage
+        list of DecryptedValue
             The inputs, then the result of each operation.
 
         Raises
@@ -394,25 +394,25 @@ class Program(Saved, of=native.Program):
         --------
         >>> program = cl.compile(lambda x: (x * x).sum(), cl.Input((3,), bound=2.0), error=1e-4)
         >>> owner = cl.SecretKey.generate(program)
-        >>> stages = program.debug(owner, [1.0, 2.0, 0.5])
-        >>> [stage.operation for stage in stages], float(stages[-1].clear), stages[-1].largest < 1e-4
+        >>> values = program.debug(owner, [1.0, 2.0, 0.5])
+        >>> [value.operation for value in values], float(values[-1].clear), values[-1].largest < 1e-4
         (['x', 'v1 = mul(x, x)', 'v2 = sum(v1)'], 5.25, True)
         """
         inputs, plain = self._in_clear(data)
         clear = Clear(self._native, exact=False, plain=plain).values(inputs)
         names, rows = self._operations(), self._native.values
         encrypted = owner.encrypt(self, *inputs)
-        stages: list[Stage] = []
+        values: list[DecryptedValue] = []
 
         def seen(number: int, value: native.Ciphertext) -> None:
             decrypted = np.asarray(owner.decrypt(cast("Ciphertext", wrap(value))))
             errors = np.abs(decrypted - clear[number])
             rms = float(np.sqrt(np.mean(errors**2)))
-            stages.append(Stage(names[number], value.level, rows[number][5], rms, float(errors.max()), decrypted, clear[number]))
+            values.append(DecryptedValue(names[number], value.level, rows[number][5], rms, float(errors.max()), decrypted, clear[number]))
 
         arrays = encrypted if isinstance(encrypted, list) else [encrypted]
         self._native.run_all(unwrap(owner.keys(self) if keys is None else keys), [_rows(own) for own in arrays], plain, seen)
-        return stages
+        return values
 
     def _sorted(self, given: Sequence[Any]) -> tuple[list[native.Ciphertext], list[Any]]:
         """The encrypted and the plain ones among the inputs of a run."""

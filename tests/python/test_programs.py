@@ -274,7 +274,7 @@ def test_check_counts_what_is_outside() -> None:
         program.check([1.0], [2.0])
 
 
-def test_debug_decrypts_each_stage() -> None:
+def test_debug_decrypts_each_value() -> None:
     weights = numbers(5, 20)
     program = cl.compile(lambda x: (cl.silu(weights @ x, error=1e-3, domain=(-20, 20)) * 2.0).sum(), cl.Input((20,), bound=1.0))
     owner = cl.SecretKey.generate(program)
@@ -326,6 +326,28 @@ def test_the_command_runs_programs(tmp_path: pathlib.Path) -> None:
     assert "2 results, sum, all" in run("run f.program --keys k.clt --input x.clt --input w.clt --output s.clt").stderr
     assert "names the preset n13" in run("keygen --params n13 --program --secret s2.clt --evaluation k2.clt").stderr
     assert not (tmp_path / "z.clt").exists()
+    # The remedies of both refusals: a plain array as it is, and rows in place of a view.
+    cl.compile(lambda x, w: x * w, cl.Input((9,), bound=1.0), cl.Input((9,), bound=1.0, plain=True), params=program.params).save(
+        tmp_path / "p.program"
+    )
+    cl.compile(lambda x: x.T, cl.Input((3, 3), bound=1.0)).save(tmp_path / "view.program")
+    cl.compile(lambda x: x.T.to_rows(), cl.Input((3, 3), bound=1.0)).save(tmp_path / "rows.program")
+    assert "by --plain" in run("encrypt --params p.program --key sk.clt --as w --input w.npy --output z.clt").stderr
+    np.save(tmp_path / "m.npy", numbers(3, 3))
+    for line in [
+        "encrypt --params p.program --key sk.clt --as x --input x.npy --output px.clt",
+        "run p.program --input px.clt --plain w.npy --output pw.clt",
+        "decrypt --params p.program --secret sk.clt --input pw.clt --output pw.npy",
+        "keygen --params rows.program --program --secret rs.clt --evaluation rk.clt",
+        "encrypt --params rows.program --key rs.clt --as x --input m.npy --output m.clt",
+        "run rows.program --keys rk.clt --input m.clt --output t.clt",
+        "decrypt --params rows.program --secret rs.clt --input t.clt --output t.npy",
+    ]:
+        done = run(line)
+        assert done.returncode == 0, done.stderr
+    assert np.allclose(np.load(tmp_path / "pw.npy"), numbers(9) * numbers(9, seed=1), atol=1e-4)
+    assert np.allclose(np.load(tmp_path / "t.npy"), numbers(3, 3).T, atol=1e-4)
+    assert "`x.T.to_rows()`" in run("run view.program --input m.clt --output v.clt").stderr
     # The file is the package's.
     assert cl.load(tmp_path / "f.program").graph() == program.graph()
 
