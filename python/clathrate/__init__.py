@@ -52,6 +52,7 @@ from ._bootstrap import BootstrapPlan, bootstrap_batch
 from ._choose import ParamsChoice
 from ._ciphertext import Ciphertext
 from ._ciphertext.sharing import Comparison
+from ._compile import compile
 from ._evaluation_keys import EvaluationKeys
 from ._files import from_bytes, inspect, load
 from ._inbox import Batch, Inbox
@@ -67,7 +68,7 @@ from ._packing import PackingPlan
 from ._params import Params, preset_names
 from ._params.reports import Explanation, SwitchingReport
 from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
-from ._program import Program, compile
+from ._program import Program
 from ._progress import progress
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
 from ._samples import PreparedSamples, SamplesPlan, bootstrap_samples

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
+from ._compile import compiled, described
 from ._params import Params
-from ._program import compiled, described
 from ._trace import Input, Trace, trace
 
 if TYPE_CHECKING:

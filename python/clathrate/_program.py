@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
 from . import _native as native
-from ._assume import warn_unbounded
 from ._ciphertext import Ciphertext
 from ._clear import Clear
-from ._plain_input import PlainSymbol
 from ._reading import numbers
 from ._stored import Saved
-from ._trace import Input
-from ._transposed import TransposedCiphertext
 from ._wrapping import unwrap, wrap
 from .errors import ClathrateError, DataError
 
@@ -34,19 +29,6 @@ if TYPE_CHECKING:
     from ._runtime import Runtime
     from ._secret_key import SecretKey
     from ._typing import AnyPath, Progress
-
-# The bound of sample data is so many times their largest magnitude.
-_MARGIN = 1.5
-
-# Rows of a matrix that are tried in polynomials of their own.
-_MANY_ROWS = 64
-
-# The latest programs, by what they were compiled from.
-_KNOWN: dict[Any, tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]] = {}
-_MOST_KNOWN = 4
-
-# The options of an input that a program takes. Places are its own affair.
-_OPTIONS = ("bound", "is_complex", "encoding", "lanes", "plain")
 
 
 @dataclass(frozen=True)
@@ -547,29 +529,6 @@ def _rows(given: Any) -> native.Ciphertext:
     raise TypeError(f"a program computes on encrypted arrays, and a {type(given).__name__} was given: encrypt it for the program")
 
 
-def _taken_apart(result: Any, found: list[Ciphertext]) -> Any:
-    """The arrangement of a function's results, whose arrays go to `found`."""
-    if isinstance(result, (Ciphertext, TransposedCiphertext)):
-        transposed = isinstance(result, TransposedCiphertext)
-        found.append(result.T if isinstance(result, TransposedCiphertext) else result)
-        return {"transposed" if transposed else "array": len(found) - 1}
-    if isinstance(result, Mapping):
-        others = [name for name in result if not isinstance(name, str)]
-        if others:
-            raise TypeError(
-                f"the function returned a dictionary with the key {others[0]!r}: results of programs have names, which are strings"
-            )
-        return {"named": [(name, _taken_apart(part, found)) for name, part in result.items()]}
-    if isinstance(result, tuple):
-        return {"tuple": [_taken_apart(part, found) for part in result]}
-    if isinstance(result, list):
-        return {"list": [_taken_apart(part, found) for part in result]}
-    raise TypeError(
-        f"the function returned a {type(result).__name__}: return encrypted arrays, alone or in lists, tuples and dictionaries, and keep "
-        "what does not depend on the inputs outside of the program"
-    )
-
-
 def _arranged(arrangement: dict[str, Any], found: Sequence[Ciphertext]) -> Any:
     ((kind, content),) = arrangement.items()
     if kind == "array":
@@ -589,184 +548,3 @@ def mapped_results(work: Callable[[Any], Any], results: Any) -> Any:
     if isinstance(results, (list, tuple)):
         return type(results)(mapped_results(work, part) for part in results)
     return work(results)
-
-
-def _names(function: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first parameters of a function."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [own.name for own in parameters if own.kind in (own.POSITIONAL_ONLY, own.POSITIONAL_OR_KEYWORD)]
-    return [names[place] if place < len(names) else f"input{place}" for place in range(count)]
-
-
-def described(given: Any, name: str) -> dict[str, Any]:
-    """What is known of an input: its shape, the bound on its numbers, and what `Input` states."""
-    if isinstance(given, Input):
-        refused = sorted(set(given.options) - set(_OPTIONS))
-        if refused:
-            raise DataError(f"`{refused[0]}` is no option of a program's input, which decides about places and levels itself")
-        if any(axis < 1 for axis in given.shape):
-            raise DataError(f"the input {name} has shape {given.shape}: axes have at least one number")
-        encoding = given.options.get("encoding")
-        if encoding not in (None, "slots", "coefficients"):
-            raise DataError(f'`encoding` is "{encoding}": use "slots" or "coefficients"')
-        options = {key: value for key, value in given.options.items() if value is not None}
-        return {"name": name, "shape": given.shape, **options}
-    if isinstance(given, tuple) and all(isinstance(axis, SupportsIndex) for axis in given):
-        return described(Input(given), name)
-    array = np.asarray(numbers(given))
-    largest = float(np.abs(array).max()) if array.size else 0.0
-    if not math.isfinite(largest):
-        raise DataError(f"the sample data of the input {name} have numbers that are not finite")
-    return {
-        "name": name,
-        "shape": array.shape,
-        "bound": _MARGIN * largest if largest > 0.0 else 1.0,
-        "is_complex": np.iscomplexobj(array),
-    }
-
-
-def _alternatives(inputs: Sequence[dict[str, Any]]) -> Iterator[list[tuple[Any, ...]]]:
-    """The ways to encrypt the inputs that are tried: slots with rows that share polynomials, slots with rows alone, coefficients."""
-
-    def row(own: dict[str, Any], encoding: str, lanes: bool) -> tuple[Any, ...]:
-        plain = bool(own.get("plain", False))
-        in_slots = plain or own.get("encoding", encoding) == "slots"
-        shared = not plain and bool(own.get("lanes", lanes and len(own["shape"]) > 1 and in_slots))
-        return own["name"], list(own["shape"]), bool(own.get("is_complex", False)), own.get("bound"), in_slots, shared, plain
-
-    seen: list[list[tuple[Any, ...]]] = []
-    for encoding, lanes in (("slots", True), ("slots", False), ("coefficients", False)):
-        rows = [row(own, encoding, lanes) for own in inputs]
-        if rows not in seen:
-            seen.append(rows)
-            yield rows
-
-
-def _takes_many_polynomials(rows: list[tuple[Any, ...]]) -> bool:
-    """Whether each of many rows takes a polynomial, which is slow to compute and to try where rows can share polynomials."""
-    return any(
-        in_slots and not lanes and not plain and len(shape) > 1 and math.prod(shape[:-1]) > _MANY_ROWS
-        for _, shape, _, _, in_slots, lanes, plain in rows
-    )
-
-
-def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> native.RecordedFunction:
-    recording = native.FunctionRecording(rows)
-    symbols = iter([cast("Ciphertext", wrap(symbol)) for symbol in recording.symbols()])
-    plain = iter([PlainSymbol(symbol) for symbol in recording.plain()])
-    arguments = [next(plain) if is_plain else next(symbols) for *_, is_plain in rows]
-    found: list[Ciphertext] = []
-    arrangement = _taken_apart(function(*arguments), found)
-    return recording.finish([array._native for array in found], json.dumps(arrangement))
-
-
-def compile(
-    function: Callable[..., Any],
-    *inputs: Any,
-    error: float | None = None,
-    security: float = 128.0,
-    key_bytes: SupportsIndex | None = None,
-    memory: SupportsIndex | None = None,
-    params: Params | None = None,
-    runtime: Runtime | None = None,
-) -> Program:
-    """Compiles a function of arrays into a program that computes it on encrypted arrays.
-
-    The function is ordinary NumPy code. It is called with symbols, which write down its operations; so it must not read the numbers or
-    decide by them. Parameters, encodings, levels and bootstraps are chosen by dry runs: the least predicted time for which the errors of
-    all results are at most `error`. The choice is the same on every machine.
-
-    Parameters
-    ----------
-    function : callable
-        The function. It returns an encrypted array, or several in lists, tuples and dictionaries.
-    *inputs : Input, tuple of int, or array_like
-        For each parameter of the function the shape of the array as a tuple, with `Input` also the bound on its numbers, or sample data, an
-        array or a list. The numbers may then be up to 1.5 times as large as those of the sample.
-    error : float, optional
-        The largest error of a result. None, the default, takes the precision that costs nothing more.
-    security : float, optional
-        The least bits of security. The default is 128.
-    key_bytes : int, optional
-        The most bytes of evaluation keys in memory. None, the default, is no limit.
-    memory : int, optional
-        The most bytes of arrays and evaluation keys in memory. None, the default, is no limit.
-    params : Params, optional
-        The parameters. None, the default, chooses them.
-    runtime : Runtime, optional
-        How to run. None, the default, is `Runtime()`.
-
-    Returns
-    -------
-    Program
-        The program.
-
-    Raises
-    ------
-    DataError
-        Where options or inputs are out of range, and where the function does what programs do not have.
-    ParamsError
-        Where no parameters serve, with the reason of each.
-    TypeError
-        Where the function reads numbers, decides by them, or returns something else than encrypted arrays.
-
-    Warns
-    -----
-    BoundWarning
-        Where an input has no bound: results might then wrap around unnoticed, and errors are not known.
-
-    Examples
-    --------
-    >>> W = np.random.default_rng(0).normal(size=(10, 64))
-    >>> program = cl.compile(lambda x: cl.sigmoid(W @ x / 8, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
-    >>> program.results[0].shape, program.results[0].error_bound < 1e-2, program.params.security_bits >= 128
-    ((10,), True, True)
-    """
-    names = _names(function, len(inputs))
-    known = [described(given, name) for given, name in zip(inputs, names, strict=True)]
-    if all(own.get("plain") for own in known):
-        raise DataError(
-            "a program has at least one input that is encrypted: give a shape, an `Input` or sample data for each parameter of the function"
-        )
-    if any(own.get("bound") is None for own in known):
-        warn_unbounded()
-    return compiled(function, known, error, security, key_bytes, memory, params, runtime)[0]
-
-
-def compiled(
-    function: Callable[..., Any],
-    inputs: Sequence[dict[str, Any]],
-    error: float | None,
-    security: float,
-    key_bytes: SupportsIndex | None = None,
-    memory: SupportsIndex | None = None,
-    params: Params | None = None,
-    runtime: Runtime | None = None,
-) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
-    """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal."""
-    recorded: list[native.RecordedFunction] = []
-    refusals: list[Exception] = []
-    for rows in _alternatives(inputs):
-        if recorded and _takes_many_polynomials(rows):
-            continue
-        try:
-            recorded.append(_recorded(function, rows))
-        except Exception as refused:
-            # Another way of encryption may do. The traceback leads to the line that was refused.
-            refusals.append(refused)
-    if not recorded:
-        raise refusals[0]
-    asked = (*(own.digest for own in recorded), error, security, key_bytes, memory, params)
-    found = _KNOWN.get(asked) if runtime is None else None
-    if found is None:
-        program, tried = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
-        found = Program._of(program), tried
-        if runtime is None:
-            _KNOWN[asked] = found
-            # The oldest one goes.
-            while len(_KNOWN) > _MOST_KNOWN:
-                del _KNOWN[next(iter(_KNOWN))]
-    return found
