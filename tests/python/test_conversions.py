@@ -43,8 +43,10 @@ def test_conversions_between_slots_and_coefficients(deep: Party) -> None:
     assert x.to_coefficients().layout == x.layout
     found = cl.trace(lambda x: x.to_slots(), (5, 1024), params=deep.params, encoding="coefficients", bound=1.0)
     data = np.sign(numbers(5, 1024))
-    y = deep.key.public_key().encrypt(data, encoding="coefficients").with_keys(deep.key.evaluation_keys(found.needs)).to_slots()
-    errors = deep.key.decrypt(y) - data
+    keys = deep.key.evaluation_keys(found.needs)
+    # Under twelve public keys: the root mean square under one of them differs from the next by more than a percent.
+    results = [deep.key.public_key().encrypt(data, encoding="coefficients").with_keys(keys).to_slots() for _ in range(12)]
+    errors = np.stack([deep.key.decrypt(result) for result in results]) - data
     assert np.abs(errors).max() <= found.result.error_bound < 30 * np.sqrt(np.mean(errors**2))
     assert found.result.bound == 1.0
     with pytest.raises(cl.MissingKeyError):
