@@ -50,13 +50,13 @@ def table_of_presets() -> str:
 
 def reference() -> str:
     """Every public name of the package, in groups."""
-    groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Errors": []}
+    groups: dict[str, list[str]] = {"Classes": [], "Functions": []}
     for name in clathrate.__all__:
         thing = getattr(clathrate, name)
-        if inspect.isclass(thing):
-            groups["Errors" if issubclass(thing, Exception) else "Classes"].append(name)
-        elif callable(thing):
-            groups["Functions"].append(name)
+        if inspect.ismodule(thing):
+            groups[f"`clathrate.{name}`"] = [f"{name}.{inner}" for inner in thing.__all__]
+        elif name != "__version__":
+            groups["Classes" if inspect.isclass(thing) else "Functions"].append(name)
     return "\n\n".join(f"## {title}\n\n" + "\n\n".join(f"::: clathrate.{name}" for name in names) for title, names in groups.items())
 
 

@@ -141,7 +141,7 @@ class Encrypted:
     """The products on encrypted activations, with what they took. `owner` is the client's."""
 
     owner: cl.SecretKey
-    prepared: dict[str, tuple[cl.MatrixPlan, cl.PreparedMatrix]] = field(default_factory=dict)
+    prepared: dict[str, tuple[cl.plans.MatrixPlan, cl.plans.PreparedMatrix]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     client_seconds: float = 0.0
 
@@ -164,7 +164,7 @@ class Encrypted:
         start = time.perf_counter()
         for name, weights in model.tensors.items():
             if name.startswith(f"encoder.layer.{layer}.") and weights.ndim == 2:
-                plan = cl.MatrixPlan(self.owner.params, weights, tokens, method="prepared")
+                plan = cl.plans.MatrixPlan(self.owner.params, weights, tokens, method="prepared")
                 print(f"  preparing {name}, {plan.shape[0]} x {plan.shape[1]}: {plan.key_bytes / 2**20:.0f} MiB of keys", flush=True)
                 # The owner makes the keys, the server combines them.
                 keys = self.owner.evaluation_keys(plan.needs)

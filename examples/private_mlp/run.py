@@ -71,18 +71,18 @@ class Block:
         self.params, self.columns, self.sizes = params, columns, sizes
         inner, outer = weights["inner.weight"] * sizes["x"] / sizes["inner"], weights["outer.weight"] * sizes["inner"] / sizes["outer"]
         # Another machine would choose another method: say it, so that both sides plan alike.
-        self.first = cl.MamboPlan(params, inner, columns, is_complex=False, method="exact")
-        self.second = cl.MamboPlan(params, outer, columns, is_complex=False, method="exact")
+        self.first = cl.plans.MamboPlan(params, inner, columns, is_complex=False, method="exact")
+        self.second = cl.plans.MamboPlan(params, outer, columns, is_complex=False, method="exact")
         self.bias = self.laid_out(np.repeat(weights["inner.bias"][:, None] / sizes["inner"], columns, axis=1), self.first.output_shape)
         self.activation, self.error = self.fitted(error)
 
-    def fitted(self, error: float) -> tuple[cl.PolynomialPlan, float]:
+    def fitted(self, error: float) -> tuple[cl.plans.PolynomialPlan, float]:
         """The activation in units of the largest number: of the least degree with this error, or the largest that the levels allow."""
         size, levels = self.sizes["inner"], self.first.output_level - self.second.input_level
         at = np.linspace(-1, 1, 4001)
         wanted = gelu(size * at)
         for degree in range(3, 2**levels):
-            polynomial = cl.Polynomial.fit(lambda u: gelu(size * np.asarray(u)) / size, degree)
+            polynomial = cl.plans.Polynomial.fit(lambda u: gelu(size * np.asarray(u)) / size, degree)
             found = float(abs(polynomial(at) * size - wanted).max())
             if found <= error or degree == 2**levels - 1:
                 return polynomial.plan(self.params, level=self.first.output_level), found
@@ -97,7 +97,7 @@ class Block:
         return flat.reshape(shape)
 
     @property
-    def needs(self) -> cl.Needs:
+    def needs(self) -> cl.keys.Needs:
         return self.first.needs | self.second.needs | self.activation.needs
 
 

@@ -82,7 +82,7 @@ def main() -> None:
     for rank in halves(params.rank):
         try:
             usable = params.at_rank(rank).max_level > 0
-        except cl.ParamsError:
+        except cl.errors.ParamsError:
             usable = False
         if not usable:
             break
@@ -90,7 +90,7 @@ def main() -> None:
 
     key = cl.SecretKey.generate(params)
     rank_1 = key.relative(rlwe)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True, ranks=ranks) | cl.Needs(relinearise=True, to_rlwe=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True, ranks=ranks) | cl.keys.Needs(relinearise=True, to_rlwe=True))
     print(f"keys: {keys.nbytes / 2**20:.0f} MiB in memory, at degree and rank {', '.join(f'{n}x{k}' for n, k in keys.shapes)}")
 
     numbers = np.random.default_rng(1).uniform(-1, 1, params.slot_count)

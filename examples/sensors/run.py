@@ -50,16 +50,16 @@ def start_server(arguments: argparse.Namespace, own: Path, *more: object) -> sub
     return subprocess.Popen([sys.executable, "-m", "clathrate", "pack", *map(str, parts)], stdout=subprocess.DEVNULL)
 
 
-def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.SecretKey, cl.EvaluationKeys, cl.SamplesPlan]:
+def prepare(arguments: argparse.Namespace, own: Path) -> tuple[cl.Params, cl.SecretKey, cl.EvaluationKeys, cl.plans.SamplesPlan]:
     """The owner's part: keys for the server, and a state for each sensor."""
     params = cl.Params.preset(arguments.preset)
     owner = cl.SecretKey.generate(params)
-    plan = cl.SamplesPlan(params, arguments.batch, device=DEVICE)
-    keys = owner.evaluation_keys(plan.needs | cl.Needs(relinearise=True))
+    plan = cl.plans.SamplesPlan(params, arguments.batch, device=DEVICE)
+    keys = owner.evaluation_keys(plan.needs | cl.keys.Needs(relinearise=True))
     keys.save(own / "keys.clt")
     owner.authentication_key().save(own / "authentication.clt")
     for sensor in range(arguments.sensors):
-        client = cl.LightClient(owner, plan=plan, precision_bits=20)
+        client = cl.clients.LightClient(owner, plan=plan, precision_bits=20)
         client.save(own / "sensors" / f"{sensor:02}.state")
     return params, owner, keys, plan
 
@@ -99,7 +99,7 @@ def read(
     """The readings as the owner decrypts them, and the squares that were computed on the encrypted ones."""
     introductions = sorted((own / "sensors").glob("*.introduction"))
     sensor_of = {
-        cl.Receiver(params, path.read_bytes(), owner.authentication_key()).client_id.hex(): int(path.stem) for path in introductions
+        cl.clients.Receiver(params, path.read_bytes(), owner.authentication_key()).client_id.hex(): int(path.stem) for path in introductions
     }
     found, squares = np.full(shape, np.nan), np.full(shape, np.nan)
     for description in sorted((own / "results").glob("*.json")):

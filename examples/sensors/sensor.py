@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--readings", type=int, required=True)
     arguments = parser.parse_args()
     # A client that starts again draws a new seed, and introduces itself again.
-    client = cl.LightClient.load(arguments.state)
+    client = cl.clients.LightClient.load(arguments.state)
     send(arguments.folder, f"{arguments.name}.introduction", client.introduction)
     arguments.state.with_suffix(".introduction").write_bytes(client.introduction)
     pauses = random.Random(arguments.name)

@@ -25,6 +25,21 @@ bodies
     The polynomials that share a mask, one in most ciphertexts. With several, `SecretKey.encrypt(..., bodies=8)`, an array takes less
     memory, and an operation on the mask serves all of them.
 
+Where things are
+----------------
+Here
+    What most programs need: `compile`, keys, arrays, parameters, files.
+`functions`
+    Functions of arrays: `sigmoid`, `relu`, `softmax`, `where`, ...
+`errors`
+    All errors and warnings. `ClathrateError` is their common class.
+`clients`
+    Light clients that send encrypted readings, and their servers.
+`plans`, `keys`
+    For experts: dry runs, plans of single circuits, and sets of evaluation keys by hand.
+`types`
+    Classes of results, for annotations.
+
 Examples
 --------
 The examples of all docstrings start from these lines:
@@ -33,7 +48,7 @@ The examples of all docstrings start from these lines:
 >>> import clathrate as cl
 >>> params = cl.Params.preset("insecure_small")  # small and insecure, for tests
 >>> secret_key = cl.SecretKey.generate(params)
->>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, 2], conjugate=True))
+>>> keys = secret_key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1, 2], conjugate=True))
 >>> ct = secret_key.encrypt([1.0, 2.0, 3.0]).with_keys(keys)
 
 A matrix product, at 128 bits of security:
@@ -46,157 +61,73 @@ A matrix product, at 128 bits of security:
 array([[6., 6.]])
 """
 
-from . import errors
-from ._arrays import concatenate, hstack, stack, vstack, where
-from ._bootstrap import BootstrapPlan, bootstrap_batch
-from ._choose import ParamsChoice
+import warnings as _warnings
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from . import clients, errors, functions, keys, plans, types
 from ._ciphertext import Ciphertext
-from ._ciphertext.sharing import Comparison
 from ._compile import compile
 from ._evaluation_keys import EvaluationKeys
 from ._files import from_bytes, inspect, load
-from ._inbox import Batch, Inbox
-from ._keys import AuthenticationKey, PublicKey
-from ._layout import Layout
-from ._light import LightClient, Receiver
-from ._mambo import MamboMatrix, MamboPlan, mambo
-from ._matrices import MatrixPlan, PreparedMatrix
+from ._keys import PublicKey
 from ._native import __version__
-from ._needs import Needs
-from ._norms import norm, std
-from ._packing import PackingPlan
-from ._params import Params, preset_names
-from ._params.reports import Explanation, SwitchingReport
-from ._polynomial import Polynomial, PolynomialExplanation, PolynomialPlan
+from ._params import Params
 from ._program import Program
 from ._progress import progress
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
-from ._samples import PreparedSamples, SamplesPlan, bootstrap_samples
 from ._secret_key import SecretKey
-from ._signs import absolute, maximum, minimum, relu, sign
-from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, sqrt, tanh
-from ._softmax import softmax
-from ._trace import Input, StageCost, Trace, trace
-from ._transforms import LinearTransform, LinearTransformPlan
-from ._transposed import TransposedCiphertext
-from .errors import (
-    BoundWarning,
-    CancelledError,
-    ClathrateError,
-    DataError,
-    DeviceError,
-    FileAccessError,
-    FileFormatError,
-    FileKindError,
-    InsecureWarning,
-    InternalError,
-    LevelError,
-    MissingFileError,
-    MissingKeyError,
-    NotEnoughMemoryError,
-    ParamsError,
-    RandomError,
-    ScaleError,
-    SecurityError,
-    ShapeError,
-    WrongParamsError,
-    WrongSecretError,
-)
+from ._trace import Input
+from .errors import ClathrateError
 
 __all__ = [
-    "AuthenticationKey",
-    "Batch",
-    "BootstrapPlan",
-    "BoundWarning",
-    "CancelledError",
     "Ciphertext",
     "ClathrateError",
-    "Comparison",
-    "DataError",
-    "DeviceError",
     "EvaluationKeys",
-    "Explanation",
-    "FileAccessError",
-    "FileFormatError",
-    "FileKindError",
-    "Inbox",
     "Input",
-    "InsecureWarning",
-    "InternalError",
-    "Layout",
-    "LevelError",
-    "LightClient",
-    "LinearTransform",
-    "LinearTransformPlan",
-    "MamboMatrix",
-    "MamboPlan",
-    "MatrixPlan",
-    "MissingFileError",
-    "MissingKeyError",
-    "Needs",
-    "NotEnoughMemoryError",
-    "PackingPlan",
     "Params",
-    "ParamsChoice",
-    "ParamsError",
-    "Polynomial",
-    "PolynomialExplanation",
-    "PolynomialPlan",
-    "PreparedMatrix",
-    "PreparedSamples",
     "Program",
     "PublicKey",
-    "RandomError",
-    "Receiver",
     "Runtime",
-    "SamplesPlan",
-    "ScaleError",
     "SecretKey",
-    "SecurityError",
-    "ShapeError",
-    "StageCost",
-    "SwitchingReport",
-    "Trace",
-    "TransposedCiphertext",
-    "WrongParamsError",
-    "WrongSecretError",
     "__version__",
-    "absolute",
-    "bootstrap_batch",
-    "bootstrap_samples",
+    "clients",
     "compile",
-    "concatenate",
     "doctor",
     "errors",
-    "exp",
     "from_bytes",
-    "gelu",
+    "functions",
     "get_threads",
-    "hstack",
     "inspect",
-    "inverse",
-    "inverse_sqrt",
+    "keys",
     "load",
-    "log",
-    "mambo",
-    "maximum",
-    "minimum",
-    "norm",
-    "preset_names",
+    "plans",
     "progress",
-    "relu",
     "set_device_memory_limit",
     "set_threads",
-    "sigmoid",
-    "sign",
-    "silu",
-    "softmax",
-    "sqrt",
-    "stack",
-    "std",
-    "tanh",
-    "trace",
     "tune",
-    "vstack",
-    "where",
+    "types",
 ]
+
+
+def _place() -> None:
+    """Classes say where users find them: errors, `repr` and pickles name that place."""
+    places = [(globals(), "clathrate", __all__), *((vars(part), part.__name__, part.__all__) for part in (clients, keys, plans, types))]
+    for found, place, names in places:
+        for name in names:
+            if isinstance(found[name], type) and found[name] is not ClathrateError:
+                found[name].__module__ = place
+
+
+_place()
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any:
+        """Names that stood here before they had a place of their own."""
+        for place in (functions, errors, plans, keys, clients, types):
+            if name in place.__all__:
+                now = f"{place.__name__}.{name}"
+                _warnings.warn(f"`clathrate.{name}` is `{now}` now", DeprecationWarning, stacklevel=2)
+                return getattr(place, name)
+        raise AttributeError(f"module 'clathrate' has no attribute '{name}'")

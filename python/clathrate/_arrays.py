@@ -30,7 +30,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     Parameters
     ----------
     condition : array_like of bool, or Ciphertext
-        The condition. An encrypted one holds numbers 0 and 1, such as `(cl.sign(z, ...) + 1) * 0.5`.
+        The condition. An encrypted one holds numbers 0 and 1, such as `(cl.functions.sign(z, ...) + 1) * 0.5`.
     x : Ciphertext or array_like
         The entries where the condition holds; in slots if they are encrypted.
     y : Ciphertext or array_like
@@ -50,7 +50,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
     Examples
     --------
-    >>> kept = cl.where([True, False, True], ct, 5.0)
+    >>> kept = cl.functions.where([True, False, True], ct, 5.0)
     >>> secret_key.decrypt(kept).round(4)
     array([1., 5., 3.])
     """
@@ -105,7 +105,7 @@ def hstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     Examples
     --------
     >>> x, y = (secret_key.encrypt(v).with_keys(keys) for v in ([1.0, 2.0], [3.0, 4.0]))
-    >>> secret_key.decrypt(cl.hstack([x, y])).round(4)
+    >>> secret_key.decrypt(cl.functions.hstack([x, y])).round(4)
     array([1., 2., 3., 4.])
     """
     return concatenate(parts, 1) if _are_stacks(parts) else Ciphertext._of(native.hstack(unwrap_all(parts)))
@@ -140,7 +140,7 @@ def vstack(parts: Sequence[Ciphertext]) -> Ciphertext:
     Examples
     --------
     >>> x, y = secret_key.encrypt([1.0, 2.0]), secret_key.encrypt([3.0, 4.0])
-    >>> secret_key.decrypt(cl.vstack([x, y])).round(4)
+    >>> secret_key.decrypt(cl.functions.vstack([x, y])).round(4)
     array([[1., 2.],
            [3., 4.]])
     """
@@ -169,7 +169,7 @@ def stack(parts: Sequence[Ciphertext]) -> Ciphertext:
 
     Examples
     --------
-    >>> cl.stack([ct, ct]).shape
+    >>> cl.functions.stack([ct, ct]).shape
     (2, 3)
     """
     rows = list(parts)
@@ -206,8 +206,8 @@ def concatenate(parts: Sequence[Ciphertext], axis: int = 0) -> Ciphertext:
 
     Examples
     --------
-    >>> x = cl.stack([ct, ct])
-    >>> cl.concatenate([x, x]).shape
+    >>> x = cl.functions.stack([ct, ct])
+    >>> cl.functions.concatenate([x, x]).shape
     (4, 3)
     """
     arrays = list(parts)

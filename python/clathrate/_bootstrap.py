@@ -61,7 +61,7 @@ class BootstrapPlan(Plan, of=native.BootstrapPlan):
     Examples
     --------
     >>> params = cl.Params.preset("insecure_boot")
-    >>> plan = cl.BootstrapPlan(params)
+    >>> plan = cl.plans.BootstrapPlan(params)
     >>> secret_key = cl.SecretKey.generate(params)
     >>> keys = secret_key.evaluation_keys(plan.needs)
     >>> x = secret_key.encrypt(np.linspace(-1, 1, 512), level=plan.input_level).with_keys(keys)
@@ -146,7 +146,7 @@ class BootstrapPlan(Plan, of=native.BootstrapPlan):
 
         Examples
         --------
-        >>> print(cl.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
+        >>> print(cl.plans.BootstrapPlan(cl.Params.preset("insecure_boot")).explain().splitlines()[0])
         bootstrap of 512 complex slots under "insecure_boot", 1 round
         """
         return self._native.explain()
@@ -197,9 +197,9 @@ def bootstrap_batch(arrays: Sequence[Ciphertext], plan: BootstrapPlan, progress:
     --------
     >>> params = cl.Params.preset("insecure_boot")
     >>> owner = cl.SecretKey.generate(params)
-    >>> plan = cl.BootstrapPlan(params, batch=3)
+    >>> plan = cl.plans.BootstrapPlan(params, batch=3)
     >>> x, y = (owner.encrypt(np.full(shape, 0.5), encoding="slots", level=3) for shape in [(2, 512), 500])
-    >>> fresh = cl.bootstrap_batch([x.with_keys(owner.evaluation_keys(plan.needs)), y], plan)
+    >>> fresh = cl.plans.bootstrap_batch([x.with_keys(owner.evaluation_keys(plan.needs)), y], plan)
     >>> [(array.shape, array.level, bool(abs(owner.decrypt(array) - 0.5).max() < 1e-4)) for array in fresh]
     [((2, 512), 6, True), ((500,), 6, True)]
     """

@@ -192,7 +192,7 @@ def compile(
     Examples
     --------
     >>> W = np.random.default_rng(0).normal(size=(10, 64))
-    >>> program = cl.compile(lambda x: cl.sigmoid(W @ x / 8, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
+    >>> program = cl.compile(lambda x: cl.functions.sigmoid(W @ x / 8, error=1e-3), cl.Input((64,), bound=1.0), error=1e-2)
     >>> program.results[0].shape, program.results[0].error_bound < 1e-2, program.params.security_bits >= 128
     ((10,), True, True)
     """

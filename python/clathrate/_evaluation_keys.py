@@ -28,7 +28,7 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
 
     Examples
     --------
-    >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1]))
+    >>> keys = secret_key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1]))
     >>> x = secret_key.encrypt([1.0, 2.0]).with_keys(keys)
     >>> secret_key.decrypt((x * x).rescale().rotate(1)).round(4)
     array([4., 1.])
@@ -57,10 +57,10 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
 
         Examples
         --------
-        >>> keys = secret_key.evaluation_keys(cl.Needs(relinearise=True))
-        >>> keys.missing(cl.Needs(relinearise=True, rotations=[1]))
+        >>> keys = secret_key.evaluation_keys(cl.keys.Needs(relinearise=True))
+        >>> keys.missing(cl.keys.Needs(relinearise=True, rotations=[1]))
         Needs(rotate 1: top)
-        >>> bool(keys.missing(cl.Needs(relinearise=True)))
+        >>> bool(keys.missing(cl.keys.Needs(relinearise=True)))
         False
         """
         needs = program

@@ -46,8 +46,8 @@ class Inbox(Wrapped, of=native.Inbox):
 
     Examples
     --------
-    >>> inbox = cl.Inbox("inbox.log", params, secret_key.authentication_key())
-    >>> client = cl.LightClient(secret_key, precision_bits=20)
+    >>> inbox = cl.clients.Inbox("inbox.log", params, secret_key.authentication_key())
+    >>> client = cl.clients.LightClient(secret_key, precision_bits=20)
     >>> _ = inbox.introduce(client.introduction)
     >>> inbox.accept([client.encrypt([0.5]), b"damaged", client.encrypt([0.25])])
     [1, DataError('a message of a light client is of an unknown client: introduce the client first'), 1]
@@ -88,8 +88,8 @@ class Inbox(Wrapped, of=native.Inbox):
 
         Examples
         --------
-        >>> inbox = cl.Inbox("clients.log", params, secret_key.authentication_key())
-        >>> len(inbox.introduce(cl.LightClient(secret_key).introduction))
+        >>> inbox = cl.clients.Inbox("clients.log", params, secret_key.authentication_key())
+        >>> len(inbox.introduce(cl.clients.LightClient(secret_key).introduction))
         32
         """
         return self._native.introduce(introduction)
@@ -114,8 +114,8 @@ class Inbox(Wrapped, of=native.Inbox):
 
         Examples
         --------
-        >>> inbox = cl.Inbox("messages.log", params, secret_key.authentication_key())
-        >>> client = cl.LightClient(secret_key)
+        >>> inbox = cl.clients.Inbox("messages.log", params, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction)
         >>> inbox.accept([client.encrypt([0.5, 0.25])])
         [2]
@@ -149,7 +149,7 @@ class Inbox(Wrapped, of=native.Inbox):
 
         Examples
         --------
-        >>> inbox = cl.Inbox("empty.log", params, secret_key.authentication_key())
+        >>> inbox = cl.clients.Inbox("empty.log", params, secret_key.authentication_key())
         >>> inbox.take(10) is None
         True
         """
@@ -178,8 +178,8 @@ class Inbox(Wrapped, of=native.Inbox):
 
         Examples
         --------
-        >>> inbox = cl.Inbox("done.log", params, secret_key.authentication_key())
-        >>> client = cl.LightClient(secret_key)
+        >>> inbox = cl.clients.Inbox("done.log", params, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
         >>> inbox.done(inbox.take(1))
         0
@@ -206,8 +206,8 @@ class Inbox(Wrapped, of=native.Inbox):
 
         Examples
         --------
-        >>> inbox = cl.Inbox("back.log", params, secret_key.authentication_key())
-        >>> client = cl.LightClient(secret_key)
+        >>> inbox = cl.clients.Inbox("back.log", params, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
         >>> _ = inbox.introduce(client.introduction), inbox.accept([client.encrypt([0.5])])
         >>> inbox.give_back(inbox.take(1))
         1
@@ -229,8 +229,8 @@ class Batch(Wrapped, of=native.Batch):
 
     Examples
     --------
-    >>> inbox = cl.Inbox("batch.log", params, secret_key.authentication_key())
-    >>> client = cl.LightClient(secret_key)
+    >>> inbox = cl.clients.Inbox("batch.log", params, secret_key.authentication_key())
+    >>> client = cl.clients.LightClient(secret_key)
     >>> name = inbox.introduce(client.introduction)
     >>> _ = inbox.accept([client.encrypt([0.5, 0.25])])
     >>> batch = inbox.take(2)

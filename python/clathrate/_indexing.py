@@ -168,7 +168,10 @@ def _refusal(index: Any, count: int, encoding: str, numbers: tuple[str, str]) ->
     others = {
         (_COLUMNS, "coefficients"): "encrypt the transposed matrix, whose `.T[:, columns]` picks any, or take `x.T.to_rows()[columns]`, "
         "which switches keys and has them as rows",
-        (_ENTRIES, "coefficients"): "take each as a range, `[x[i:i + 1] for i in index]`, and the list as a column, `cl.stack(...)`, or "
+        (
+            _ENTRIES,
+            "coefficients",
+        ): "take each as a range, `[x[i:i + 1] for i in index]`, and the list as a column, `cl.functions.stack(...)`, or "
         "encrypt the vector in slots",
     }.get((numbers, encoding), "take `x.T.to_rows()[rows]`, which switches keys")
     return TypeError(f"{name} are picked as one range without steps, such as `{example.format('2:5')}`: for others {others}")

@@ -130,13 +130,13 @@ class AuthenticationKey(Owned, of=native.AuthenticationKey):
     Examples
     --------
     >>> key = secret_key.authentication_key()
-    >>> client = cl.LightClient(secret_key)
-    >>> cl.Receiver(params, client.introduction, key).receive([client.encrypt([1.0])]).shape
+    >>> client = cl.clients.LightClient(secret_key)
+    >>> cl.clients.Receiver(params, client.introduction, key).receive([client.encrypt([1.0])]).shape
     (1,)
-    >>> stranger = cl.LightClient(cl.SecretKey.generate(params))
+    >>> stranger = cl.clients.LightClient(cl.SecretKey.generate(params))
     >>> try:
-    ...     cl.Receiver(params, stranger.introduction, key)
-    ... except cl.WrongSecretError:
+    ...     cl.clients.Receiver(params, stranger.introduction, key)
+    ... except cl.errors.WrongSecretError:
     ...     print("refused")
     refused
     """

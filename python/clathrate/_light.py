@@ -68,8 +68,8 @@ class LightClient(Wrapped, of=native.LightClient):
 
     Examples
     --------
-    >>> client = cl.LightClient(secret_key, precision_bits=20)
-    >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    >>> client = cl.clients.LightClient(secret_key, precision_bits=20)
+    >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
     >>> message = client.encrypt([20.5, 21.0])
     >>> len(message), client.bits_per_number
     (38, 39)
@@ -123,7 +123,7 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
+        >>> client = cl.clients.LightClient(secret_key)
         >>> client.precompute(2)
         2
         >>> len(client.encrypt([0.5]))
@@ -173,7 +173,7 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
+        >>> client = cl.clients.LightClient(secret_key)
         >>> first, second = client.encrypt([1.0]), client.encrypt([2.0, 3.0])
         >>> client.next_counter
         3
@@ -203,8 +203,8 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
-        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
+        >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
         >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0)
         >>> client.decrypt(receiver.reply(x)).round(4)
         array([1., 2.])
@@ -224,8 +224,8 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
-        >>> again = cl.LightClient.from_bytes(client.to_bytes())
+        >>> client = cl.clients.LightClient(secret_key)
+        >>> again = cl.clients.LightClient.from_bytes(client.to_bytes())
         >>> again.introduction == client.introduction
         False
         """
@@ -256,7 +256,7 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> cl.LightClient.from_bytes(cl.LightClient(secret_key, degree=8).to_bytes()).degree
+        >>> cl.clients.LightClient.from_bytes(cl.clients.LightClient(secret_key, degree=8).to_bytes()).degree
         8
         """
         return cls._of(native.LightClient.from_bytes(state))
@@ -285,7 +285,7 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> size = cl.LightClient(secret_key).save("client.state")
+        >>> size = cl.clients.LightClient(secret_key).save("client.state")
         """
         return self._native.save(path, overwrite)
 
@@ -314,8 +314,8 @@ class LightClient(Wrapped, of=native.LightClient):
 
         Examples
         --------
-        >>> size = cl.LightClient(secret_key, degree=8).save("client.state")
-        >>> cl.LightClient.load("client.state").degree
+        >>> size = cl.clients.LightClient(secret_key, degree=8).save("client.state")
+        >>> cl.clients.LightClient.load("client.state").degree
         8
         """
         return cls._of(native.LightClient.load(path))
@@ -346,8 +346,8 @@ class Receiver(Wrapped, of=native.Receiver):
 
     Examples
     --------
-    >>> client = cl.LightClient(secret_key)
-    >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+    >>> client = cl.clients.LightClient(secret_key)
+    >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
     >>> receiver.receive([client.encrypt([1.0]), client.encrypt([2.0])]).shape
     (2,)
     """
@@ -389,8 +389,8 @@ class Receiver(Wrapped, of=native.Receiver):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
-        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
+        >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
         >>> x = receiver.receive([client.encrypt([1.0, 2.0, 3.0, 4.0])], shape=(2, 2))
         >>> secret_key.decrypt(x).round(3)
         array([[1., 2.],
@@ -422,8 +422,8 @@ class Receiver(Wrapped, of=native.Receiver):
 
         Examples
         --------
-        >>> client = cl.LightClient(secret_key)
-        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key)
+        >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
         >>> x = secret_key.encrypt([0.5], encoding="coefficients", level=0)
         >>> client.decrypt(receiver.reply(x)).round(3)
         array([0.5])

@@ -77,7 +77,7 @@ class MamboPlan(Plan, of=native.MamboPlan):
     >>> params = cl.Params.preset("insecure_boot")
     >>> owner = cl.SecretKey.generate(params)
     >>> W = np.linspace(-1, 1, 64).reshape(8, 8) / 8
-    >>> plan = cl.MamboPlan(params, W, columns=64)
+    >>> plan = cl.plans.MamboPlan(params, W, columns=64)
     >>> matrix = plan.prepare(owner.evaluation_keys(plan.needs))
     >>> X = np.linspace(-1, 1, 512).reshape(8, 64)
     >>> x = owner.encrypt(X.reshape(plan.input_shape), **plan.encryption)
@@ -205,7 +205,7 @@ class MamboPlan(Plan, of=native.MamboPlan):
 
         Examples
         --------
-        >>> plan = cl.MamboPlan(cl.Params.preset("insecure_boot"), np.eye(8) / 2, columns=64)
+        >>> plan = cl.plans.MamboPlan(cl.Params.preset("insecure_boot"), np.eye(8) / 2, columns=64)
         >>> print(plan.explain().splitlines()[0])
         8 x 8 matrix inside a bootstrap, 8 rows in a polynomial: from 1 polynomial to 1 polynomial
         """
@@ -238,7 +238,7 @@ class MamboPlan(Plan, of=native.MamboPlan):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan = cl.MamboPlan(owner.params, np.eye(2) / 2)
+        >>> plan = cl.plans.MamboPlan(owner.params, np.eye(2) / 2)
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         MamboMatrix(2 x 2, 512 slots in a row, by rows)
         """
@@ -254,7 +254,7 @@ class MamboMatrix(Wrapped, of=native.MamboMatrix):
     Examples
     --------
     >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-    >>> plan = cl.MamboPlan(owner.params, [[0.0, 1.0], [1.0, 0.0]], columns=256)
+    >>> plan = cl.plans.MamboPlan(owner.params, [[0.0, 1.0], [1.0, 0.0]], columns=256)
     >>> swap = plan.prepare(owner.evaluation_keys(plan.needs))
     >>> x = owner.encrypt(np.repeat([0.25, 0.5], 256), **plan.encryption)
     >>> owner.decrypt(swap @ x).reshape(2, 256)[:, 0].round(3)
@@ -305,7 +305,7 @@ class MamboMatrix(Wrapped, of=native.MamboMatrix):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan = cl.MamboPlan(owner.params, np.eye(2) / 2, columns=256)
+        >>> plan = cl.plans.MamboPlan(owner.params, np.eye(2) / 2, columns=256)
         >>> half = plan.prepare(owner.evaluation_keys(plan.needs))
         >>> half.matmul(owner.encrypt(np.ones(512), **plan.encryption)).shape
         (1, 512)
@@ -319,7 +319,7 @@ class MamboMatrix(Wrapped, of=native.MamboMatrix):
 def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None = None) -> Ciphertext:
     """The product of a plain matrix with an encrypted one inside a bootstrap: `W X` at a high level.
 
-    For several products with one matrix, make it ready once: `cl.MamboPlan(params, W, columns).prepare(keys)`. This form plans anew, by
+    For several products with one matrix, make it ready once: `cl.plans.MamboPlan(params, W, columns).prepare(keys)`. This form plans anew,
     what this machine is predicted to take: for keys that were made elsewhere, or for a plan with other choices, use that one.
 
     Parameters
@@ -352,9 +352,9 @@ def mambo(weights: ArrayLike, array: Ciphertext, columns: SupportsIndex | None =
     >>> params = cl.Params.preset("insecure_boot")
     >>> owner = cl.SecretKey.generate(params)
     >>> W = np.array([[0.5, -0.25]])
-    >>> plan = cl.MamboPlan(params, W, columns=256)
+    >>> plan = cl.plans.MamboPlan(params, W, columns=256)
     >>> x = owner.encrypt(np.repeat([0.5, 0.25], 256), **plan.encryption).with_keys(owner.evaluation_keys(plan.needs))
-    >>> float(owner.decrypt(cl.mambo(W, x, columns=256))[0, 0].round(4))
+    >>> float(owner.decrypt(cl.plans.mambo(W, x, columns=256))[0, 0].round(4))
     0.1875
     """
     return Ciphertext._of(native.mambo(numbers(weights), unwrap(array), columns))

@@ -89,13 +89,13 @@ class MatrixPlan(Plan, of=native.MatrixPlan):
     >>> params = cl.Params.preset("insecure_matmul")
     >>> owner = cl.SecretKey.generate(params)
     >>> weights = np.linspace(-1, 1, 12).reshape(3, 4)
-    >>> plan = cl.MatrixPlan(params, weights, columns=2)
+    >>> plan = cl.plans.MatrixPlan(params, weights, columns=2)
     >>> W = plan.prepare(owner.evaluation_keys(plan.needs))
     >>> X = np.array([[1.0, 0.5], [0.0, 1.0], [0.25, 0.0], [0.0, 1.0]])
     >>> product = W @ owner.encrypt(X, **plan.encryption)
     >>> bool(abs(owner.decrypt(product) - weights @ X).max() < 1e-4)
     True
-    >>> cl.MatrixPlan(params, weights, columns=2, key_bytes=0).method
+    >>> cl.plans.MatrixPlan(params, weights, columns=2, key_bytes=0).method
     'by rows'
     """
 
@@ -210,7 +210,7 @@ class MatrixPlan(Plan, of=native.MatrixPlan):
 
         Examples
         --------
-        >>> print(cl.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
+        >>> print(cl.plans.MatrixPlan(cl.Params.preset("insecure_matmul"), np.eye(8), 16).explain().splitlines()[0])
         8 x 8 matrix times encrypted matrices of 16 columns, level 1 to 0
         """
         return self._native.explain()
@@ -245,7 +245,7 @@ class MatrixPlan(Plan, of=native.MatrixPlan):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
+        >>> plan = cl.plans.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> plan.prepare(owner.evaluation_keys(plan.needs))
         PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
@@ -260,7 +260,7 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
     --------
     >>> params = cl.Params.preset("insecure_matmul")
     >>> owner = cl.SecretKey.generate(params)
-    >>> plan = cl.MatrixPlan(params, [[0.0, 1.0], [1.0, 0.0]], columns=3)
+    >>> plan = cl.plans.MatrixPlan(params, [[0.0, 1.0], [1.0, 0.0]], columns=3)
     >>> swap = plan.prepare(owner.evaluation_keys(plan.needs))
     >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], **plan.encryption)
     >>> owner.decrypt(swap @ X).round(3)
@@ -314,9 +314,9 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
+        >>> plan = cl.plans.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
-        >>> cl.PreparedMatrix.load("identity.clt", owner.params)
+        >>> cl.plans.PreparedMatrix.load("identity.clt", owner.params)
         PreparedMatrix(2 x 2, prepared, 0.0 MiB of keys)
         """
         return self._native.save(path, overwrite)
@@ -351,9 +351,9 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
+        >>> plan = cl.plans.MatrixPlan(owner.params, np.eye(2), columns=3, method="prepared")
         >>> size = plan.prepare(owner.evaluation_keys(plan.needs)).save("identity.clt")
-        >>> cl.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
+        >>> cl.plans.PreparedMatrix.load("identity.clt", owner.params, trusted_map=True).shape
         (2, 2)
         """
         return cls._of(native.PreparedMatrix.load(path, unwrap(params), trusted_map))
@@ -372,7 +372,7 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan = cl.plans.MatrixPlan(owner.params, np.eye(2), columns=3)
         >>> plan.prepare(owner.evaluation_keys(plan.needs)).explain() in plan.explain()
         True
         """
@@ -411,7 +411,7 @@ class PreparedMatrix(Wrapped, of=native.PreparedMatrix):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_matmul"))
-        >>> plan = cl.MatrixPlan(owner.params, np.eye(2), columns=3)
+        >>> plan = cl.plans.MatrixPlan(owner.params, np.eye(2), columns=3)
         >>> identity = plan.prepare(owner.evaluation_keys(plan.needs))
         >>> identity.matmul(owner.encrypt(np.ones((2, 3)), **plan.encryption)).shape
         (2, 3)

@@ -59,9 +59,9 @@ class Needs(Valued, of=native.Needs):
 
     Examples
     --------
-    >>> cl.Needs(relinearise=True) | cl.Needs(rotations=[1], level=3)
+    >>> cl.keys.Needs(relinearise=True) | cl.keys.Needs(rotations=[1], level=3)
     Needs(relinearise: top, rotate 1: level 3)
-    >>> cl.Needs(shared_mask=8)
+    >>> cl.keys.Needs(shared_mask=8)
     Needs(take 8 bodies apart: top, bring 8 bundles under one mask: top)
     """
 
@@ -147,7 +147,7 @@ class Needs(Valued, of=native.Needs):
 
         Examples
         --------
-        >>> cl.Needs(relinearise=True, rotations=[1], level=3).to_dict()
+        >>> cl.keys.Needs(relinearise=True, rotations=[1], level=3).to_dict()
         {'relinearise': 3, 'rotations': {1: 3}}
         """
         return self._native.to_dict()
@@ -172,7 +172,7 @@ class Needs(Valued, of=native.Needs):
 
         Examples
         --------
-        >>> needs = cl.Needs(rotations=[1, 2])
+        >>> needs = cl.keys.Needs(rotations=[1, 2])
         >>> needs.nbytes(params) == secret_key.evaluation_keys(needs).nbytes
         True
         """

@@ -58,7 +58,7 @@ def std(
     Examples
     --------
     >>> x = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 1.0]])
-    >>> bool(np.abs(cl.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
+    >>> bool(np.abs(cl.functions.std(x, axis=1, domain=(0.5, 2)) - x.std(axis=1)).max() < 1e-3)
     True
     """
     if isinstance(x, Ciphertext):
@@ -97,7 +97,7 @@ def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdi
 
     Examples
     --------
-    >>> bool(abs(cl.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
+    >>> bool(abs(cl.functions.norm([3.0, 4.0], domain=(1, 10)) - 5.0) < 1e-3)
     True
     """
     if isinstance(x, Ciphertext):

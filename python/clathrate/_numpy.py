@@ -67,7 +67,7 @@ def _instead(name: str) -> str:
         return f"use `np.{name}(x)`"
     return (
         "no function here stands for it: write a linear one as the product with its matrix, such as `np.tri(len(x)) @ x`, a smooth one of "
-        f"each number as `cl.Polynomial.fit(np.sin, domain=(lowest, highest), error=1e-3)(x)`, or {DECRYPT}"
+        f"each number as `cl.plans.Polynomial.fit(np.sin, domain=(lowest, highest), error=1e-3)(x)`, or {DECRYPT}"
     )
 
 
@@ -157,7 +157,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
     if name == "square":
         return operands[0] * operands[0]
     if name in _COMPARISONS:
-        raise TypeError(f"a ciphertext cannot be compared: {DECRYPT}, or compute with `cl.sign`, `cl.maximum` and `cl.minimum`")
+        raise TypeError(
+            f"a ciphertext cannot be compared: {DECRYPT}, or compute with `cl.functions.sign`, "
+            "`cl.functions.maximum` and `cl.functions.minimum`"
+        )
     if name in _REFLECTED:
         left, right = operands
         reflected = _REFLECTED[name]
@@ -187,7 +190,7 @@ def _method(operand: Any, method: str, name: str) -> Any:
             f"np.{name} of a transposed ciphertext: compute with the ciphertext itself and transpose the result, or `x.T.to_rows()`"
         )
     raise TypeError(
-        f"np.{name} does not take these operands: a ciphertext is no exponent, take `cl.exp`" if name == "power" else f"np.{name}"
+        f"np.{name} does not take these operands: a ciphertext is no exponent, take `cl.functions.exp`" if name == "power" else f"np.{name}"
     )
 
 

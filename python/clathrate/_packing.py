@@ -55,7 +55,7 @@ class PackingPlan(Plan, of=native.PackingPlan):
     --------
     >>> params = cl.Params.preset("insecure_small")
     >>> owner = cl.SecretKey.generate(params)
-    >>> plan = cl.PackingPlan(params, method=[16])
+    >>> plan = cl.plans.PackingPlan(params, method=[16])
     >>> samples = owner.encrypt([1.0, 2.0, 3.0], encoding="coefficients").to_lwe()
     >>> packed = samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)
     >>> packed.rank, owner.decrypt(packed).round(3)
@@ -114,7 +114,7 @@ class PackingPlan(Plan, of=native.PackingPlan):
 
         Examples
         --------
-        >>> print(cl.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
+        >>> print(cl.plans.PackingPlan(cl.Params.preset("insecure_small")).explain().splitlines()[0])
         packing of 1024 numbers from samples of shape 1x1024 to 1024x1, levels up to 5
         """
         return self._native.explain()

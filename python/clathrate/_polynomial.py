@@ -52,7 +52,7 @@ class Polynomial(Valued, of=native.Polynomial):
 
     Examples
     --------
-    >>> p = cl.Polynomial([1.0, 0.0, 2.0])
+    >>> p = cl.plans.Polynomial([1.0, 0.0, 2.0])
     >>> p(3.0)
     np.float64(19.0)
     >>> secret_key.decrypt(p(ct)).round(4)
@@ -108,12 +108,12 @@ class Polynomial(Valued, of=native.Polynomial):
 
         Examples
         --------
-        >>> p = cl.Polynomial.fit(np.exp, 7)
+        >>> p = cl.plans.Polynomial.fit(np.exp, 7)
         >>> p
         Polynomial(degree 7, chebyshev basis on [-1, 1])
         >>> bool(abs(p(0.5) - np.exp(0.5)) < 1e-6)
         True
-        >>> cl.Polynomial.fit(np.tanh, domain=(-4, 4), error=1e-3).degree
+        >>> cl.plans.Polynomial.fit(np.tanh, domain=(-4, 4), error=1e-3).degree
         19
         """
         if (degree is None) == (error is None):
@@ -166,7 +166,7 @@ class Polynomial(Valued, of=native.Polynomial):
 
         Examples
         --------
-        >>> cl.Polynomial.fit(np.exp, 7).plan(params).depth
+        >>> cl.plans.Polynomial.fit(np.exp, 7).plan(params).depth
         3
         """
         made = PolynomialPlan._of(self._native.plan(unwrap(params), level, scale, ranks))
@@ -210,7 +210,7 @@ class PolynomialPlan(Plan, of=native.PolynomialPlan):
 
     Examples
     --------
-    >>> plan = cl.Polynomial([1.0, 0.0, 2.0]).plan(params)
+    >>> plan = cl.plans.Polynomial([1.0, 0.0, 2.0]).plan(params)
     >>> plan
     PolynomialPlan(degree 2, levels 5 to 4, 1 product, 1 relinearisation)
     >>> secret_key.decrypt(plan(ct)).round(4)
@@ -233,7 +233,7 @@ class PolynomialPlan(Plan, of=native.PolynomialPlan):
 
         Examples
         --------
-        >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["degree"]
+        >>> cl.plans.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["degree"]
         2
         """
         return PolynomialExplanation._of(self._native.explain())
@@ -309,7 +309,7 @@ class PolynomialExplanation(Report):
 
     Examples
     --------
-    >>> print(cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain())  # doctest: +ELLIPSIS
+    >>> print(cl.plans.Polynomial([1.0, 0.0, 2.0]).plan(params).explain())  # doctest: +ELLIPSIS
     polynomial of degree 2...
     """
 
@@ -325,7 +325,7 @@ class PolynomialExplanation(Report):
 
         Examples
         --------
-        >>> cl.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
+        >>> cl.plans.Polynomial([1.0, 0.0, 2.0]).plan(params).explain().to_dict()["depth"]
         1
         """
         return self._dict()

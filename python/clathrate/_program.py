@@ -107,7 +107,7 @@ class Check:
 
     Examples
     --------
-    >>> program = cl.compile(lambda x: cl.exp(x, error=1e-4), cl.Input((3,), bound=1.0))
+    >>> program = cl.compile(lambda x: cl.functions.exp(x, error=1e-4), cl.Input((3,), bound=1.0))
     >>> found = program.check([0.5, -1.0, 0.25])
     >>> found.difference < 1e-4, found.outside
     (True, ())
@@ -137,6 +137,13 @@ class DecryptedValue:
         The measured root mean square, and the largest error.
     decrypted, clear : numpy.ndarray
         The decrypted numbers, and what the same operations give without encryption.
+
+    Examples
+    --------
+    >>> program = cl.compile(lambda x: x * x, cl.Input((3,), bound=1.0), error=1e-4)
+    >>> owner = cl.SecretKey.generate(program)
+    >>> [(value.operation, value.largest < 1e-4) for value in program.debug(owner, [0.5, -1.0, 0.25])]
+    [('x', True), ('v1 = mul(x, x)', True)]
     """
 
     operation: str
@@ -318,7 +325,7 @@ class Program(Saved, of=native.Program):
 
         Examples
         --------
-        >>> program = cl.compile(lambda x: cl.tanh(x, error=1e-3).sum(), cl.Input((100,), bound=2.0))
+        >>> program = cl.compile(lambda x: cl.functions.tanh(x, error=1e-3).sum(), cl.Input((100,), bound=2.0))
         >>> program.check(np.linspace(-2, 2, 100)).difference < 0.1
         True
         """

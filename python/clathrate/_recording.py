@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @final
 class Recorder(Wrapped, of=native.Recorder):
-    """Makes symbols for a dry run and collects the keys that their computations need; `clathrate.trace` wraps it.
+    """Makes symbols for a dry run and collects the keys that their computations need; `clathrate.plans.trace` wraps it.
 
     Parameters
     ----------

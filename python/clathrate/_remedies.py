@@ -9,7 +9,7 @@ _FINITE = "encrypted numbers are finite, which `encrypt` checks: use"
 _FLAT = "one row is a vector by `x.reshape(-1)`, and more rows stay rows"
 _FILES = "use `x.save(path)`"
 _BYTES = "use `x.to_bytes()`"
-_CHANGES = "a ciphertext does not change, so make another one with `cl.where(mask, x, y)`"
+_CHANGES = "a ciphertext does not change, so make another one with `cl.functions.where(mask, x, y)`"
 _BETWEEN = "which is told by `domain=(lowest, highest)` between which numbers its argument is"
 _BELOW = "which is told by `bound=` how large its arguments are"
 
@@ -22,7 +22,8 @@ MEANINGLESS = {
     _STEPS: "around gcd lcm frexp ldexp modf nextafter spacing",
     f"it is of whole numbers bit by bit, so {DECRYPT}": "bitwise_and bitwise_count bitwise_or bitwise_xor invert left_shift right_shift "
     "packbits unpackbits",
-    f"it divides by numbers that it computes, so {DECRYPT}, or write it with `cl.inverse(x, domain=(lowest, highest))`": "angle arctan2 "
+    f"it divides by numbers that it computes, so {DECRYPT}, or write it with `cl.functions.inverse(x, "
+    "domain=(lowest, highest))`": "angle arctan2 "
     "corrcoef linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv linalg.lstsq "
     "linalg.matrix_norm linalg.matrix_rank linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd linalg.svdvals linalg.tensorinv "
     "linalg.tensorsolve linalg.vector_norm poly polydiv polyfit roots",
@@ -32,8 +33,8 @@ MEANINGLESS = {
     "it asks about types and memory of plain arrays: use it of `np.empty(x.shape, x.dtype)`": "can_cast common_type diag_indices_from "
     "einsum_path iscomplex isreal ix_ may_share_memory min_scalar_type ravel_multi_index real_if_close result_type shares_memory "
     "tril_indices_from triu_indices_from unravel_index",
-    f"encrypted numbers are compared by `cl.sign`, `cl.maximum` and `cl.minimum`, or {DECRYPT}": "equal not_equal less less_equal greater "
-    "greater_equal",
+    f"encrypted numbers are compared by `cl.functions.sign`, `cl.functions.maximum` and `cl.functions.minimum`, "
+    f"or {DECRYPT}": "equal not_equal less less_equal greater greater_equal",
     "it is of dates, text or records, and ciphertexts have numbers": "busday_count busday_offset datetime_as_string is_busday isnat",
 }
 
@@ -42,27 +43,30 @@ OTHER = f"it is of records, or of plain numbers that become complex: {DECRYPT}"
 
 # What stands for functions that need to be told more, or that have another name.
 INSTEAD = {
-    "std": "use `cl.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
-    "linalg.norm": "use `cl.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or its square, for a real "
+    "std": "use `cl.functions.std(x, domain=(lowest, highest))`, which is told between which numbers the deviations are",
+    "linalg.norm": "use `cl.functions.norm(x, domain=(lowest, highest))`, which is told between which numbers the norm is, or its square, "
+    "for a real "
     "vector `x.dot(x)`",
     "array_equal": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
     "allclose": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
     "isclose": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "max": "take `cl.maximum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill their "
+    "max": "take `cl.functions.maximum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
+    "their "
     f"capacity, {_BELOW}, or {DECRYPT}",
-    "min": "take `cl.minimum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill their "
+    "min": "take `cl.functions.minimum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
+    "their "
     f"capacity, {_BELOW}, or {DECRYPT}",
     "cumprod": "write `[x[: i + 1].prod() for i in range(len(x))]`",
     "zeros_like": "write `np.zeros(x.shape)`",
     "ones_like": "write `np.ones(x.shape)`",
     "full_like": "write `np.full(x.shape, number)`",
     "empty_like": "write `np.zeros(x.shape)`",
-    "fabs": f"use `cl.absolute` of real numbers, {_BELOW}",
+    "fabs": f"use `cl.functions.absolute` of real numbers, {_BELOW}",
     "float_power": "write `x**n` for whole `n`",
     "nancumsum": f"{_FINITE} `np.cumsum(x)`",
     "nancumprod": "write `[x[: i + 1].prod() for i in range(len(x))]`",
     "cumulative_prod": "write `[x[: i + 1].prod() for i in range(len(x))]`",
-    "block": "join the rows by `cl.hstack([x, y])`, and these by `cl.vstack([top, bottom])`",
+    "block": "join the rows by `cl.functions.hstack([x, y])`, and these by `cl.functions.vstack([top, bottom])`",
     "meshgrid": "write `x + np.zeros((3, 1))`, which repeats a row, and `x.reshape(-1, 1) + np.zeros(3)`",
     "polyadd": "write `x + y` for coefficients of one length, and `np.pad` shorter ones",
     "polysub": "write `x - y` for coefficients of one length, and `np.pad` shorter ones",
@@ -70,8 +74,8 @@ INSTEAD = {
     "polyder": "write `x[:-1] * np.arange(len(x) - 1, 0, -1)`",
     "polyint": "write `np.append(x / np.arange(len(x), 0, -1), x[:1] * 0)`",
     "vander": "write `np.stack([x * 0 + 1, x, x * x], axis=1)`",
-    "sinc": "use `cl.Polynomial.fit(np.sinc, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
-    "i0": "use `cl.Polynomial.fit(np.i0, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
+    "sinc": "use `cl.plans.Polynomial.fit(np.sinc, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
+    "i0": "use `cl.plans.Polynomial.fit(np.i0, domain=(lowest, highest), error=1e-3)(x)`, " + _BETWEEN,
     **dict.fromkeys(
         ["fft2", "fftn", "hfft", "ifft2", "ifftn", "ihfft", "irfft", "irfft2", "irfftn", "rfft2", "rfftn"],
         "take `np.fft.fft` or `np.fft.ifft` along the last axis, `np.swapaxes`, and again",
@@ -79,29 +83,29 @@ INSTEAD = {
     "array_repr": "use `repr(x)`",
     "array_str": "use `str(x)`",
     "array2string": "use `str(x)`",
-    "hypot": f"use `cl.sqrt(x * x + y * y, domain=(lowest, highest))`, {_BETWEEN}",
-    "heaviside": "write `(cl.sign(x, margin=1e-2) + 1) * 0.5`, which is told how near to zero its argument comes",
-    "select": "write `cl.where(condition, x, y)`, one in another",
-    "interp": "write `cl.Polynomial.fit(lambda t: np.interp(t, xp, fp), domain=(lowest, highest), error=1e-1)(x)`",
+    "hypot": f"use `cl.functions.sqrt(x * x + y * y, domain=(lowest, highest))`, {_BETWEEN}",
+    "heaviside": "write `(cl.functions.sign(x, margin=1e-2) + 1) * 0.5`, which is told how near to zero its argument comes",
+    "select": "write `cl.functions.where(condition, x, y)`, one in another",
+    "interp": "write `cl.plans.Polynomial.fit(lambda t: np.interp(t, xp, fp), domain=(lowest, highest), error=1e-1)(x)`",
     **{f"nan{name}": f"{_FINITE} `x.{name}()`" for name in ("sum", "mean", "var", "prod")},
-    "nanstd": f"{_FINITE} `cl.std`",
+    "nanstd": f"{_FINITE} `cl.functions.std`",
     "nan_to_num": f"{_FINITE} `x` as it is",
     **dict.fromkeys(("isnan", "isinf"), f"{_FINITE} `np.zeros(x.shape, bool)`"),
     "isfinite": f"{_FINITE} `np.ones(x.shape, bool)`",
-    "clip": f"use `cl.maximum(cl.minimum(x, high), low)`, {_BELOW}",
+    "clip": f"use `cl.functions.maximum(cl.functions.minimum(x, high), low)`, {_BELOW}",
     "real": "use `x.real_part()`",
     "imag": "use `x.imaginary_part()`",
-    "absolute": f"use `cl.absolute` of real numbers, {_BELOW}",
-    "exp": f"use `cl.exp`, {_BETWEEN}",
-    "log": f"use `cl.log`, {_BETWEEN}",
-    "sqrt": f"use `cl.sqrt`, {_BETWEEN}",
-    "tanh": f"use `cl.tanh`, {_BETWEEN}",
-    "sign": "use `cl.sign`, which is told by `margin=` how near to zero its argument comes",
-    "reciprocal": f"use `cl.inverse`, {_BETWEEN}",
-    "maximum": f"use `cl.maximum`, or `cl.relu` for the maximum with 0, {_BELOW}",
-    "minimum": f"use `cl.minimum`, {_BELOW}",
+    "absolute": f"use `cl.functions.absolute` of real numbers, {_BELOW}",
+    "exp": f"use `cl.functions.exp`, {_BETWEEN}",
+    "log": f"use `cl.functions.log`, {_BETWEEN}",
+    "sqrt": f"use `cl.functions.sqrt`, {_BETWEEN}",
+    "tanh": f"use `cl.functions.tanh`, {_BETWEEN}",
+    "sign": "use `cl.functions.sign`, which is told by `margin=` how near to zero its argument comes",
+    "reciprocal": f"use `cl.functions.inverse`, {_BETWEEN}",
+    "maximum": f"use `cl.functions.maximum`, or `cl.functions.relu` for the maximum with 0, {_BELOW}",
+    "minimum": f"use `cl.functions.minimum`, {_BELOW}",
     **{
-        name: f"use `cl.Polynomial.fit(np.{name}, domain=(lowest, highest), error=1e-3)(x)`, {_BETWEEN}"
+        name: f"use `cl.plans.Polynomial.fit(np.{name}, domain=(lowest, highest), error=1e-3)(x)`, {_BETWEEN}"
         for name in [
             "sin",
             "cos",

@@ -6,6 +6,7 @@ import json
 from typing import Any, Self
 
 from ._text import report_html
+from ._wrapping import path_of
 
 
 class Report:
@@ -15,11 +16,8 @@ class Report:
     _figures: str
     _text: str
 
-    def __init_subclass__(cls) -> None:
-        cls.__module__ = "clathrate"
-
     def __init__(self) -> None:
-        raise TypeError(f"cannot create 'clathrate.{type(self).__name__}' instances")
+        raise TypeError(f"cannot create '{path_of(type(self))}' instances")
 
     @classmethod
     def _of(cls, report: tuple[str, str]) -> Self:

@@ -70,9 +70,10 @@ class SamplesPlan(Plan, of=native.SamplesPlan):
     --------
     >>> params = cl.Params.preset("insecure_boot")
     >>> owner = cl.SecretKey.generate(params)
-    >>> plan = cl.SamplesPlan(params, 4)
-    >>> client = cl.LightClient(owner, plan=plan)
-    >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
+    >>> plan = cl.plans.SamplesPlan(params, 4)
+    >>> client = cl.clients.LightClient(owner, plan=plan)
+    >>> receiver = cl.clients.Receiver(params, client.introduction, owner.authentication_key())
+    >>> samples = receiver.receive([client.encrypt([0.5, -0.25, 0.125, 1.0])])
     >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
     >>> x.level, owner.decrypt(x).round(3)
     (6, array([ 0.5  , -0.25 ,  0.125,  1.   ]))
@@ -136,7 +137,7 @@ class SamplesPlan(Plan, of=native.SamplesPlan):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+        >>> plan = cl.plans.SamplesPlan(owner.params, 4, device=1)
         >>> keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
         """
         return Needs._of(self._native.needs_of(devices))
@@ -230,7 +231,7 @@ class SamplesPlan(Plan, of=native.SamplesPlan):
 
         Examples
         --------
-        >>> plan = cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4, outside=1, dimension=600)
+        >>> plan = cl.plans.SamplesPlan(cl.Params.preset("insecure_boot"), 4, outside=1, dimension=600)
         >>> plan.outside_scale(2**32) == plan.outside_scale() / 2**32
         True
         """
@@ -288,7 +289,7 @@ class SamplesPlan(Plan, of=native.SamplesPlan):
         >>> secret = rng.integers(0, 2, 600, dtype=np.uint64)
         >>> params = cl.Params.preset("insecure_boot")
         >>> owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
-        >>> plan = cl.SamplesPlan(params, 2, outside=1, dimension=600)
+        >>> plan = cl.plans.SamplesPlan(params, 2, outside=1, dimension=600)
         >>> message = np.rint(np.array([0.5, -0.25]) * plan.outside_scale()).astype(np.int64).view(np.uint64)
         >>> masks = rng.integers(0, 2**64, (2, 600), dtype=np.uint64)  # modulo 2**64, without an error, for the example alone
         >>> words = np.column_stack([masks, masks @ secret + message])
@@ -308,7 +309,7 @@ class SamplesPlan(Plan, of=native.SamplesPlan):
 
         Examples
         --------
-        >>> print(cl.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
+        >>> print(cl.plans.SamplesPlan(cl.Params.preset("insecure_boot"), 4).explain().split(" at scale")[0])
         4 numbers from samples of shape 1x64
         """
         return self._native.explain()
@@ -349,10 +350,10 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
     Examples
     --------
     >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-    >>> plan = cl.SamplesPlan(owner.params, 2)
-    >>> client = cl.LightClient(owner, plan=plan)
-    >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
-    >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, client.next_counter)
+    >>> plan = cl.plans.SamplesPlan(owner.params, 2)
+    >>> client = cl.clients.LightClient(owner, plan=plan)
+    >>> receiver = cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key())
+    >>> masks = cl.plans.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, client.next_counter)
     >>> x = masks.bootstrap([client.encrypt([0.5, -0.25])])
     >>> owner.decrypt(x).round(3), masks.used
     (array([ 0.5 , -0.25]), True)
@@ -398,10 +399,10 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan = cl.SamplesPlan(owner.params, 32, degree=16)
-        >>> client = cl.LightClient(owner, plan=plan)
-        >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
-        >>> masks = cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0)
+        >>> plan = cl.plans.SamplesPlan(owner.params, 32, degree=16)
+        >>> client = cl.clients.LightClient(owner, plan=plan)
+        >>> receiver = cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key())
+        >>> masks = cl.plans.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0)
         >>> messages = [client.encrypt(part) for part in np.linspace(-1, 1, 32).reshape(2, 16)]
         >>> owner.decrypt(masks.bootstrap(messages[::-1])).view(float)[:2].round(3)
         array([-1.   , -0.935])
@@ -433,10 +434,10 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
-        >>> receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction, owner.authentication_key())
-        >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
-        >>> cl.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
+        >>> plan, keys = (plan := cl.plans.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
+        >>> receiver = cl.clients.Receiver(owner.params, cl.clients.LightClient(owner, plan=plan).introduction, owner.authentication_key())
+        >>> size = cl.plans.PreparedSamples(plan, keys, receiver, 0).save("masks.clt")
+        >>> cl.plans.PreparedSamples.take("masks.clt", plan, keys, receiver).counters
         (0, 2)
         """
         return self._native.save(path, overwrite)
@@ -475,14 +476,14 @@ class PreparedSamples(Wrapped, of=native.PreparedSamples):
         Examples
         --------
         >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        >>> plan, keys = (plan := cl.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
-        >>> client = cl.LightClient(owner, plan=plan)
-        >>> receiver = cl.Receiver(owner.params, client.introduction, owner.authentication_key())
-        >>> size = cl.PreparedSamples(plan, keys, receiver, 0).save("once.clt")
-        >>> x = cl.PreparedSamples.take("once.clt", plan, keys, receiver).bootstrap([client.encrypt([0.5, -0.25])])
+        >>> plan, keys = (plan := cl.plans.SamplesPlan(owner.params, 2)), owner.evaluation_keys(plan.needs)
+        >>> client = cl.clients.LightClient(owner, plan=plan)
+        >>> receiver = cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key())
+        >>> size = cl.plans.PreparedSamples(plan, keys, receiver, 0).save("once.clt")
+        >>> x = cl.plans.PreparedSamples.take("once.clt", plan, keys, receiver).bootstrap([client.encrypt([0.5, -0.25])])
         >>> try:
-        ...     cl.PreparedSamples.take("once.clt", plan, keys, receiver)
-        ... except cl.DataError as error:
+        ...     cl.plans.PreparedSamples.take("once.clt", plan, keys, receiver)
+        ... except cl.errors.DataError as error:
         ...     print(str(error).split(",")[0])
         the file of prepared masks is once.clt: it has been taken
         """
@@ -530,12 +531,12 @@ def bootstrap_samples(arrays: Sequence[Ciphertext], plan: SamplesPlan) -> Cipher
     Examples
     --------
     >>> owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-    >>> plan = cl.SamplesPlan(owner.params, 4, device=1)
+    >>> plan = cl.plans.SamplesPlan(owner.params, 4, device=1)
     >>> keys = owner.evaluation_keys(plan.needs_of([1, 2]))
-    >>> clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
-    >>> receivers = [cl.Receiver(owner.params, client.introduction, owner.authentication_key()) for client in clients]
+    >>> clients = [cl.clients.LightClient(owner, plan=plan, device=device) for device in (1, 2)]
+    >>> receivers = [cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()) for client in clients]
     >>> first, second = (receiver.receive([client.encrypt([0.5, 0.25])]) for receiver, client in zip(receivers, clients))
-    >>> owner.decrypt(cl.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
+    >>> owner.decrypt(cl.plans.bootstrap_samples([first.with_keys(keys), second], plan)).round(3)
     array([0.5 , 0.25, 0.5 , 0.25])
     """
     return Ciphertext._of(native.bootstrap_samples(unwrap_all(arrays), unwrap(plan)))

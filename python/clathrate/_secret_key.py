@@ -374,7 +374,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
 
         Examples
         --------
-        >>> secret_key.evaluation_keys(cl.Needs(rotations=[1, 2])).rotations
+        >>> secret_key.evaluation_keys(cl.keys.Needs(rotations=[1, 2])).rotations
         [1, 2]
         """
         return EvaluationKeys._of(self._native.evaluation_keys(unwrap(needs), progress))
@@ -384,7 +384,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
     ) -> EvaluationKeys:
         """The evaluation keys that a function of encrypted arrays needs, found by a dry run.
 
-        `keys_for(f, shape)` is `evaluation_keys(cl.trace(f, shape, params=key.params).needs)`. Use `trace` itself to see time and bytes
+        `keys_for(f, shape)` is `evaluation_keys(cl.plans.trace(f, shape, params=key.params).needs)`. Use `trace` to see time and bytes
         before keys are made, and for functions that bootstrap by themselves: its `bootstrap_below` is needed, too.
 
         Parameters

@@ -50,7 +50,7 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = No
 
     Examples
     --------
-    >>> cl.sign(np.array([-0.9, -0.1, 0.1, 0.5]), margin=0.1).round(2)
+    >>> cl.functions.sign(np.array([-0.9, -0.1, 0.1, 0.5]), margin=0.1).round(2)
     array([-1., -1.,  1.,  1.])
     """
     return wrap(native.sign(encrypted_or_numbers(x), margin, error, bound))
@@ -83,7 +83,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
 
     Examples
     --------
-    >>> bool(np.abs(cl.absolute(np.linspace(-1, 1, 99)) - np.abs(np.linspace(-1, 1, 99))).max() < 1e-2)
+    >>> bool(np.abs(cl.functions.absolute(np.linspace(-1, 1, 99)) - np.abs(np.linspace(-1, 1, 99))).max() < 1e-2)
     True
     """
     return wrap(native.absolute(encrypted_or_numbers(x), error, bound))
@@ -114,7 +114,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
 
     Examples
     --------
-    >>> bool(np.abs(cl.relu(np.array([-0.5, 0.0, 0.5])) - [0, 0, 0.5]).max() < 1e-2)
+    >>> bool(np.abs(cl.functions.relu(np.array([-0.5, 0.0, 0.5])) - [0, 0, 0.5]).max() < 1e-2)
     True
     """
     return wrap(native.relu(encrypted_or_numbers(x), error, bound))
@@ -147,7 +147,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
 
     Examples
     --------
-    >>> bool(abs(cl.maximum(0.25, -0.5) - 0.25) < 1e-2)
+    >>> bool(abs(cl.functions.maximum(0.25, -0.5) - 0.25) < 1e-2)
     True
     """
     return wrap(native.maximum(*_of_one_shape(x, y), error, bound))
@@ -180,7 +180,7 @@ def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
 
     Examples
     --------
-    >>> bool(abs(cl.minimum(0.25, -0.5) + 0.5) < 1e-2)
+    >>> bool(abs(cl.functions.minimum(0.25, -0.5) + 0.5) < 1e-2)
     True
     """
     return wrap(native.minimum(*_of_one_shape(x, y), error, bound))

@@ -51,7 +51,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None =
     Examples
     --------
     >>> x = np.linspace(-8, 8, 100)
-    >>> bool(np.abs(cl.sigmoid(x) - 1 / (1 + np.exp(-x))).max() < 1e-3)
+    >>> bool(np.abs(cl.functions.sigmoid(x) - 1 / (1 + np.exp(-x))).max() < 1e-3)
     True
     """
     return _smooth("sigmoid", x, error, domain)
@@ -82,7 +82,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
     Examples
     --------
-    >>> bool(abs(cl.tanh(0.5) - np.tanh(0.5)) < 1e-3)
+    >>> bool(abs(cl.functions.tanh(0.5) - np.tanh(0.5)) < 1e-3)
     True
     """
     return _smooth("tanh", x, error, domain)
@@ -113,7 +113,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
     Examples
     --------
-    >>> bool(abs(cl.silu(2.0) - 2 / (1 + np.exp(-2))) < 1e-3)
+    >>> bool(abs(cl.functions.silu(2.0) - 2 / (1 + np.exp(-2))) < 1e-3)
     True
     """
     return _smooth("silu", x, error, domain)
@@ -144,7 +144,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
     Examples
     --------
-    >>> bool(abs(cl.gelu(1.0) - 0.841345) < 1e-3)
+    >>> bool(abs(cl.functions.gelu(1.0) - 0.841345) < 1e-3)
     True
     """
     return _smooth("gelu", x, error, domain)
@@ -175,7 +175,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
 
     Examples
     --------
-    >>> bool(abs(cl.exp(1.0) - np.e) < 1e-3)
+    >>> bool(abs(cl.functions.exp(1.0) - np.e) < 1e-3)
     True
     """
     return _smooth("exp", x, error, domain)
@@ -208,7 +208,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
     Examples
     --------
-    >>> bool(abs(cl.log(2.0, domain=(0.5, 4)) - np.log(2)) < 1e-3)
+    >>> bool(abs(cl.functions.log(2.0, domain=(0.5, 4)) - np.log(2)) < 1e-3)
     True
     """
     return _smooth("log", x, error, domain)
@@ -239,7 +239,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
     Examples
     --------
-    >>> bool(abs(cl.inverse(2.0, domain=(0.5, 4)) - 0.5) < 1e-3)
+    >>> bool(abs(cl.functions.inverse(2.0, domain=(0.5, 4)) - 0.5) < 1e-3)
     True
     """
     return _smooth("inverse", x, error, domain)
@@ -270,7 +270,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
     Examples
     --------
-    >>> bool(abs(cl.sqrt(2.0, domain=(0.25, 4)) - np.sqrt(2)) < 1e-3)
+    >>> bool(abs(cl.functions.sqrt(2.0, domain=(0.25, 4)) - np.sqrt(2)) < 1e-3)
     True
     """
     return _smooth("sqrt", x, error, domain)
@@ -301,7 +301,7 @@ def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) ->
 
     Examples
     --------
-    >>> bool(abs(cl.inverse_sqrt(2.0, domain=(0.5, 4)) - 2**-0.5) < 1e-3)
+    >>> bool(abs(cl.functions.inverse_sqrt(2.0, domain=(0.5, 4)) - 2**-0.5) < 1e-3)
     True
     """
     return _smooth("inverse_sqrt", x, error, domain)

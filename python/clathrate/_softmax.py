@@ -39,7 +39,7 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
 
     Examples
     --------
-    >>> cl.softmax(np.array([0.0, 1.0, 1.0])).round(2)
+    >>> cl.functions.softmax(np.array([0.0, 1.0, 1.0])).round(2)
     array([0.16, 0.42, 0.42])
     """
     return wrap(native.softmax(encrypted_or_numbers(x), error, bound))

@@ -88,7 +88,7 @@ class Saved(Wrapped):
         >>> size = secret_key.public_key().save("public.clt")
         >>> size = secret_key.authentication_key().save("authentication.clt")
         >>> size = params.save("params.clt")
-        >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
+        >>> size = cl.plans.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
         """
         return int(self._native.save(path, overwrite))
 
@@ -142,7 +142,7 @@ class Owned(Saved):
         >>> cl.SecretKey.load("secret.clt", params).key_id == secret_key.key_id
         True
         >>> size = secret_key.authentication_key().save("authentication.clt")
-        >>> cl.AuthenticationKey.load("authentication.clt", params).key_id == secret_key.key_id
+        >>> cl.keys.AuthenticationKey.load("authentication.clt", params).key_id == secret_key.key_id
         True
         """
         return cls._of(cls._Native.load(path, unwrap(params)))

@@ -53,7 +53,7 @@ class StageCost:
 
     Examples
     --------
-    >>> (stage,) = cl.trace(lambda x: x.rotate(1), (100,), params=params).stages
+    >>> (stage,) = cl.plans.trace(lambda x: x.rotate(1), (100,), params=params).stages
     >>> stage.name, stage.transforms > 0, stage.multiply_adds
     ('operations', True, 0)
     """
@@ -99,7 +99,7 @@ class Trace(Generic[Result]):
 
     Examples
     --------
-    >>> found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
+    >>> found = cl.plans.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
     >>> found.result.level
     4
     >>> found.seconds > 0, found.result.error_bound < 1e-6
@@ -131,7 +131,7 @@ class Trace(Generic[Result]):
 
         Examples
         --------
-        >>> print(cl.trace(lambda x: x + 1, (100,), params=params).explain())  # doctest: +ELLIPSIS
+        >>> print(cl.plans.trace(lambda x: x + 1, (100,), params=params).explain())  # doctest: +ELLIPSIS
           stage ...
         """
         return self._table
@@ -288,7 +288,7 @@ def trace(
 
     Examples
     --------
-    >>> cl.trace(lambda x: (x * x).rescale().rotate(1), (100,), params=params).needs
+    >>> cl.plans.trace(lambda x: (x * x).rescale().rotate(1), (100,), params=params).needs
     Needs(relinearise: level 5, rotate 1: level 4)
 
     A power that takes more levels than there are, so that a bootstrap comes in between:
@@ -297,7 +297,7 @@ def trace(
     ...     for _ in range(5):
     ...         x = (x * x).rescale()
     ...     return x
-    >>> found = cl.trace(power, (512,), params=cl.Params.preset("insecure_boot"), level=6)
+    >>> found = cl.plans.trace(power, (512,), params=cl.Params.preset("insecure_boot"), level=6)
     >>> found.bootstrap_below, found.result.level
     (3, 4)
     """

@@ -41,7 +41,7 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
 
     Examples
     --------
-    >>> swap = cl.LinearTransform([[0.0, 1.0], [0.5, 0.0]])
+    >>> swap = cl.plans.LinearTransform([[0.0, 1.0], [0.5, 0.0]])
     >>> swap
     LinearTransform(2 x 2, 1 diagonal)
     >>> swap(np.array([3.0, 4.0]))
@@ -77,7 +77,7 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
 
         Examples
         --------
-        >>> cl.LinearTransform.from_diagonals({0: [1.0], 1: [0.5]}, 4)(np.array([1.0, 2.0, 3.0, 4.0]))
+        >>> cl.plans.LinearTransform.from_diagonals({0: [1.0], 1: [0.5]}, 4)(np.array([1.0, 2.0, 3.0, 4.0]))
         array([2. , 3.5, 5. , 4.5])
         """
         return cls._of(native.LinearTransform.from_diagonals({shift: numbers(diagonal) for shift, diagonal in diagonals.items()}, slots))
@@ -130,7 +130,7 @@ class LinearTransform(Wrapped, of=native.LinearTransform):
 
         Examples
         --------
-        >>> plan = cl.LinearTransform([[0.0, 1.0], [0.5, 0.0]]).plan(params)
+        >>> plan = cl.plans.LinearTransform([[0.0, 1.0], [0.5, 0.0]]).plan(params)
         >>> keys = secret_key.evaluation_keys(plan.needs)
         >>> row = secret_key.encrypt([3.0, 4.0]).with_keys(keys)
         >>> secret_key.decrypt(plan(row)).round(4)
@@ -166,7 +166,7 @@ class LinearTransformPlan(Plan, Saved, of=native.LinearTransformPlan):
 
     Examples
     --------
-    >>> cl.LinearTransform(np.eye(4)[::-1]).plan(params).rotations
+    >>> cl.plans.LinearTransform(np.eye(4)[::-1]).plan(params).rotations
     [1, 3]
     """
 
@@ -211,7 +211,7 @@ class LinearTransformPlan(Plan, Saved, of=native.LinearTransformPlan):
 
         Examples
         --------
-        >>> plan = cl.LinearTransform(np.eye(4)[::-1]).plan(params)
+        >>> plan = cl.plans.LinearTransform(np.eye(4)[::-1]).plan(params)
         >>> plan.encode() == plan.nbytes > 0
         True
         """
@@ -247,8 +247,8 @@ class LinearTransformPlan(Plan, Saved, of=native.LinearTransformPlan):
 
         Examples
         --------
-        >>> size = cl.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
-        >>> cl.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
+        >>> size = cl.plans.LinearTransform(np.eye(4)[::-1]).plan(params).save("flip.clt")
+        >>> cl.plans.LinearTransformPlan.load("flip.clt", params, trusted_map=True)
         LinearTransformPlan(levels 5 to 4, 2 baby steps, 0 giant steps)
         """
         return cls._of(native.LinearTransformPlan.load(path, unwrap(params), trusted_map))

@@ -99,7 +99,7 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         --------
         >>> tiny = cl.Params.preset("insecure_tiny")
         >>> owner = cl.SecretKey.generate(tiny)
-        >>> needs = cl.trace(lambda x: x.T.to_rows(), (2, 3), params=tiny, encoding="coefficients").needs
+        >>> needs = cl.plans.trace(lambda x: x.T.to_rows(), (2, 3), params=tiny, encoding="coefficients").needs
         >>> X = owner.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="coefficients")
         >>> rows = X.with_keys(owner.evaluation_keys(needs)).T.to_rows()
         >>> owner.decrypt(rows).round(3)
@@ -199,7 +199,7 @@ class TransposedCiphertext(Wrapped, UnreadableView, of=native.TransposedCipherte
         --------
         >>> tiny = cl.Params.preset("insecure_tiny")
         >>> owner = cl.SecretKey.generate(tiny)
-        >>> needs = cl.trace(lambda x, y: x.T @ y, (2, 2), (2, 2), params=tiny, encoding="coefficients").needs
+        >>> needs = cl.plans.trace(lambda x, y: x.T @ y, (2, 2), (2, 2), params=tiny, encoding="coefficients").needs
         >>> x = owner.encrypt([[1.0, 3.0], [2.0, 4.0]], encoding="coefficients").with_keys(owner.evaluation_keys(needs))
         >>> y = owner.encrypt([[0.5, 0.0], [0.0, 0.25]], encoding="coefficients")
         >>> owner.decrypt(x.T.matmul(y).rescale()).round(3)

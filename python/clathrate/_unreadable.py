@@ -11,25 +11,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _COMPARED = (
-    "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.sign`, `cl.maximum` and "
-    "`cl.minimum`"
+    "a ciphertext cannot be compared: decrypt it first with `secret_key.decrypt(ct)`, or compute with `cl.functions.sign`, "
+    "`cl.functions.maximum` and "
+    "`cl.functions.minimum`"
 )
-_CONSTANT = "a ciphertext does not change: make another one with `cl.where(mask, x, y)`, or of encrypted parts with `cl.concatenate`"
+_CONSTANT = (
+    "a ciphertext does not change: make another one with `cl.functions.where(mask, x, y)`, or of encrypted parts with "
+    "`cl.functions.concatenate`"
+)
 _ITERATED = (
     "a ciphertext cannot be iterated over: loop over places, `[x[i:i + 1] for i in range(len(x))]`, or decrypt it first with "
     "`secret_key.decrypt(ct)`"
 )
 _NO_NUMBERS = (
     "a ciphertext is no array of numbers: of a list of ciphertexts take `sum(cts)`, `sum(cts) / len(cts)` for the mean, or "
-    "`cl.stack(cts)` for one encrypted matrix of vectors, and store the list with `pickle.dump(cts, file)`; the numbers of one are "
+    "`cl.functions.stack(cts)` for one encrypted matrix of vectors, and store the list with `pickle.dump(cts, file)`; the numbers of one "
+    "are "
     "`secret_key.decrypt(ct)`"
 )
 _EXPONENT = (
-    "a ciphertext is no exponent: use `cl.exp`, which is told by `domain=(lowest, highest)` between which numbers its argument is; 2^x is "
+    "a ciphertext is no exponent: use `cl.functions.exp`, which is told by `domain=(lowest, highest)` between which numbers its "
+    "argument is; 2^x is "
     "the exponential of `x * math.log(2)`"
 )
 _DIVISOR = (
-    "a ciphertext is no divisor: multiply by `cl.inverse(ct, domain=(low, high))`, an approximation of the inverse on an interval without "
+    "a ciphertext is no divisor: multiply by `cl.functions.inverse(ct, domain=(low, high))`, an approximation of the inverse on an "
+    "interval without "
     "zero"
 )
 
@@ -100,7 +107,7 @@ class Unreadable:
 
         def __abs__(self) -> NoReturn:
             raise TypeError(
-                "abs() does not take ciphertexts: use `cl.absolute` of real numbers, which is told by `bound=` how large they are"
+                "abs() does not take ciphertexts: use `cl.functions.absolute` of real numbers, which is told by `bound=` how large they are"
             )
 
         def __rpow__(self, base: object, modulus: object = None) -> NoReturn:

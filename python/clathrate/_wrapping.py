@@ -33,6 +33,11 @@ _FRONTS: dict[type, type[Wrapped]] = {}
 _SHARED: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
+def path_of(cls: type) -> str:
+    """The class as users find it, such as `clathrate.plans.Polynomial`."""
+    return f"{cls.__module__}.{cls.__name__}"
+
+
 class Wrapped:
     """An object in front of one of the extension."""
 
@@ -43,14 +48,13 @@ class Wrapped:
     def __init_subclass__(cls, of: type | None = None) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_Native"):
-            raise TypeError(f"type 'clathrate.{cls.__base__.__name__ if cls.__base__ else ''}' is not an acceptable base type")
+            raise TypeError(f"type '{path_of(cls.__base__) if cls.__base__ else ''}' is not an acceptable base type")
         if of is not None:
-            cls.__module__ = "clathrate"
             cls._Native = of
             _FRONTS[of] = cls
 
     def __init__(self) -> None:
-        raise TypeError(f"cannot create 'clathrate.{type(self).__name__}' instances")
+        raise TypeError(f"cannot create '{path_of(type(self))}' instances")
 
     def _hold(self, native: Any) -> None:
         self._native = native
@@ -66,7 +70,7 @@ class Wrapped:
         return repr(self._native)
 
     def __reduce__(self) -> Any:
-        raise TypeError(f"cannot pickle 'clathrate.{type(self).__name__}' object")
+        raise TypeError(f"cannot pickle '{path_of(type(self))}' object")
 
 
 class Shared(Wrapped):

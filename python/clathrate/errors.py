@@ -1,7 +1,7 @@
 """Exceptions: one class per kind of error, each also the built-in class that a NumPy user would expect.
 
 Messages carry the numbers and the remedy: ``rotation by 6 needs a key, and the attached keys have 1, 4: make keys with
-`cl.Needs(rotations=[6])` ``.
+`cl.keys.Needs(rotations=[6])` ``.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class SecurityError(ParamsError):
 
 
 class BoundWarning(UserWarning):
-    """Arrays without a declared bound, of which nothing is noticed; `warnings.simplefilter("ignore", cl.BoundWarning)` silences it."""
+    """Arrays without a declared bound, of which nothing is noticed: `warnings.simplefilter("ignore", errors.BoundWarning)` silences it."""
 
 
 class InsecureWarning(UserWarning):
-    """Parameters below 128 bits of security make a key or encrypt; `warnings.simplefilter("ignore", cl.InsecureWarning)` silences it."""
+    """Parameters below 128 bits of security are used; `warnings.simplefilter("ignore", errors.InsecureWarning)` silences it."""
 
 
 class DataError(ClathrateError, ValueError):

@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def party(name: str) -> Party:
     params = cl.Params.preset(name)
     key = cl.SecretKey.generate(params)
-    return Party(params, key, key.evaluation_keys(cl.Needs(relinearise=True, rotations=ROTATIONS, conjugate=True)))
+    return Party(params, key, key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=ROTATIONS, conjugate=True)))
 
 
 def numbers(*shape: int, seed: int = 1) -> np.ndarray:

@@ -13,24 +13,24 @@ import numpy as np
 
 import clathrate as cl
 
-warnings.simplefilter("ignore", cl.InsecureWarning)
+warnings.simplefilter("ignore", cl.errors.InsecureWarning)
 folder = Path(sys.argv[1])
 params = cl.Params.preset("insecure_boot")
 key = cl.SecretKey.generate(params)
-plan = cl.SamplesPlan(params, 3)
+plan = cl.plans.SamplesPlan(params, 3)
 x = key.encrypt(np.ones((3, 5)), bound=1.0)
 things = {
     "x": x,
-    "keys": key.evaluation_keys(cl.Needs(relinearise=True)),
+    "keys": key.evaluation_keys(cl.keys.Needs(relinearise=True)),
     "secret": key,
     "public": key.public_key(),
     "params": params,
-    "transform": cl.LinearTransform(np.eye(8)).plan(params, 2),
+    "transform": cl.plans.LinearTransform(np.eye(8)).plan(params, 2),
 }
 for name, thing in things.items():
     thing.save(folder / name)
-client = cl.LightClient(key, plan=plan)
-inbox = cl.Inbox(folder / "inbox", params, key.authentication_key())
+client = cl.clients.LightClient(key, plan=plan)
+inbox = cl.clients.Inbox(folder / "inbox", params, key.authentication_key())
 inbox.introduce(client.introduction)
 assert inbox.accept([client.encrypt([0.5])]) == [1]
 
@@ -51,7 +51,7 @@ for share in (0.0, 0.5, 0.99):
             limit(int(len(before[name]) * share))
             try:
                 thing.save(folder / target, **options)
-            except cl.FileAccessError as error:
+            except cl.errors.FileAccessError as error:
                 if error.errno != errno.EFBIG:
                     raise
                 refused += 1
@@ -67,7 +67,7 @@ for room in (0, 1, len(message)):
     limit(len(before["inbox"]) + room)
     try:
         inbox.accept([message])
-    except cl.FileAccessError as error:
+    except cl.errors.FileAccessError as error:
         if error.errno != errno.EFBIG:
             raise
         refused += 1
@@ -78,7 +78,7 @@ for room in (0, 1, len(message)):
 assert len(inbox) == 1
 assert inbox.accept([message]) == [1]
 del inbox
-again = cl.Inbox(folder / "inbox", params, key.authentication_key())
+again = cl.clients.Inbox(folder / "inbox", params, key.authentication_key())
 assert len(again) == 2
 assert abs(key.decrypt(cl.load(folder / "x", params)) - 1).max() < 1e-3
 print(refused)

@@ -26,4 +26,4 @@ def squares(x):
 
 
 def approximation(sign):
-    return cl.Polynomial.fit(lambda t: sign * np.sin(2 * t), 7)
+    return cl.plans.Polynomial.fit(lambda t: sign * np.sin(2 * t), 7)

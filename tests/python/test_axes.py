@@ -27,14 +27,14 @@ def key() -> cl.SecretKey:
 
 
 def check(key: cl.SecretKey, f: Callable[..., Any], arrays: list[Any], **options: Any) -> cl.Ciphertext:
-    found = cl.trace(f, *[array.shape for array in arrays], params=key.params, encoding="slots", bound=1.0, **options)
+    found = cl.plans.trace(f, *[array.shape for array in arrays], params=key.params, encoding="slots", bound=1.0, **options)
     keys = key.evaluation_keys(found.needs)
     result = f(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in arrays])
     expected = f(*arrays)
     assert result.shape == found.result.shape == np.shape(expected)
     assert result.level == found.result.level
     error = np.abs(key.decrypt(result) - expected).max()
-    whole = result.T if isinstance(result, cl.TransposedCiphertext) else result
+    whole = result.T if isinstance(result, cl.types.TransposedCiphertext) else result
     assert error <= min(whole.error_bound, 1e-5)
     return result
 
@@ -216,7 +216,7 @@ MORE: dict[str, tuple[Callable[..., Any], list[Any], dict[str, Any]]] = {
 def test_shapes_and_orders_that_are_easily_overlooked(key, name):
     f, arrays, options = MORE[name]
     inputs = [cl.Input(array.shape, is_complex=np.iscomplexobj(array), encoding="slots", bound=1.0, **options) for array in arrays]
-    found = cl.trace(f, *inputs, params=key.params)
+    found = cl.plans.trace(f, *inputs, params=key.params)
     keys = key.evaluation_keys(found.needs)
     result = f(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in arrays])
     expected = f(*arrays)
@@ -237,7 +237,7 @@ def test_matrices_of_a_stack_share_polynomials_and_products(key):
     # 256 slots for each product of two numbers of all matrices.
     assert (x.layout.lanes, x.nbytes) == (16, key.encrypt(numbers(4), encoding="slots").nbytes)
     one, four = (
-        cl.trace(lambda x, y: x @ y, shape, shape, params=key.params, encoding="slots", lanes="most") for shape in ((4, 4), (4, 4, 4))
+        cl.plans.trace(lambda x, y: x @ y, shape, shape, params=key.params, encoding="slots", lanes="most") for shape in ((4, 4), (4, 4, 4))
     )
     assert four.transforms <= 1.5 * one.transforms
     check(key, lambda x, y: x @ y, [numbers(4, 4, 4), numbers(4, 4, 4)])

@@ -23,8 +23,8 @@ def owner(request) -> cl.SecretKey:
 
 
 def keys_for(owner: cl.SecretKey, bodies: int) -> cl.EvaluationKeys:
-    of_bodies = cl.Needs(rotations=ROTATIONS, conjugate=True, bodies=bodies)
-    return owner.evaluation_keys(cl.Needs(rotations=ROTATIONS, conjugate=True, shared_mask=bodies) | of_bodies)
+    of_bodies = cl.keys.Needs(rotations=ROTATIONS, conjugate=True, bodies=bodies)
+    return owner.evaluation_keys(cl.keys.Needs(rotations=ROTATIONS, conjugate=True, shared_mask=bodies) | of_bodies)
 
 
 def assert_holds(owner: cl.SecretKey, ct: cl.Ciphertext, expected: np.ndarray, tolerance: float = 1e-6) -> None:
@@ -70,7 +70,7 @@ def test_products_with_plain_numbers_serve_all_bodies_of_a_mask(owner, rng, bodi
     if bodies == 1:
         assert_holds(owner, (x * data).rescale(), data * data)
     else:
-        with pytest.raises(cl.ShapeError, match=f"{bodies} bodies share a mask.*differ from body to body.*split_mask"):
+        with pytest.raises(cl.errors.ShapeError, match=f"{bodies} bodies share a mask.*differ from body to body.*split_mask"):
             x * data
 
 
@@ -86,7 +86,7 @@ def test_matrix_products_combine_rows_whose_chunks_share_a_mask(owner, rng, bodi
     if bodies == 1:
         assert_holds(owner, (weights @ across).rescale(), weights @ data)
     else:
-        with pytest.raises(cl.ShapeError, match=f"{bodies} bodies share a mask.*different secrets.*split_mask.*chunks"):
+        with pytest.raises(cl.errors.ShapeError, match=f"{bodies} bodies share a mask.*different secrets.*split_mask.*chunks"):
             weights @ across
 
 
@@ -167,9 +167,9 @@ def test_layouts_tell_where_numbers_are():
     assert layout != chunks
     assert layout != "layout"
     for row, column in ((5, 0), (0, 70), (-1, 0), (0, -1), (2**70, 0)):
-        with pytest.raises(cl.DataError, match=r"the array has (5|70), counted from 0"):
+        with pytest.raises(cl.errors.DataError, match=r"the array has (5|70), counted from 0"):
             layout.place(row, column)
-        with pytest.raises(cl.DataError, match=r"the array has (5|70), counted from 0"):
+        with pytest.raises(cl.errors.DataError, match=r"the array has (5|70), counted from 0"):
             layout.imaginary_place(row, column)
 
 
@@ -196,7 +196,7 @@ def test_samples_of_bodies_decrypt_and_join_again(owner, rng):
         assert (samples.degree, samples.rank, samples.layout.capacity) == (1, owner.params.degree * owner.params.rank, 1)
         assert_holds(owner, samples, data)
         assert_holds(owner, samples + samples, 2 * data)
-    with pytest.raises(cl.ShapeError, match='needs the encoding "coefficients"'):
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "coefficients"'):
         owner.encrypt(data, "slots").to_lwe()
 
 
@@ -205,21 +205,21 @@ def test_padding_is_dirty_after_a_rotation_until_it_is_cleared(owner, rng):
     row = np.zeros((3, 16))
     row[:, :11] = data
     for bodies in (None, 2):
-        needs = cl.Needs(rotations=[1]) if bodies is None else cl.Needs(rotations=[1], bodies=bodies)
+        needs = cl.keys.Needs(rotations=[1]) if bodies is None else cl.keys.Needs(rotations=[1], bodies=bodies)
         x = owner.encrypt(data, "slots", bodies=bodies).with_keys(owner.evaluation_keys(needs))
         turned = x.rotate(1)
         assert (x.layout.padding, turned.layout.padding) == ("zero", "dirty")
         assert x.clear_padding().scale == x.scale
         assert_holds(owner, turned, np.roll(row, -1, axis=1)[:, :11])
         for refused in (lambda turned=turned: turned.rotate(1), lambda turned=turned: turned.rotate_many([1, 0])):
-            with pytest.raises(cl.ShapeError, match=r"rows of 11 entries in 16 places.*clear_padding"):
+            with pytest.raises(cl.errors.ShapeError, match=r"rows of 11 entries in 16 places.*clear_padding"):
                 refused()
         cleared = turned.clear_padding().rescale()
         assert cleared.layout.padding == "zero"
         expected = np.roll(row, -1, axis=1)
         expected[:, 11:] = 0
         assert_holds(owner, cleared.rotate(1), np.roll(expected, -1, axis=1)[:, :11])
-        with pytest.raises(cl.LevelError):
+        with pytest.raises(cl.errors.LevelError):
             turned.drop_to_level(0).clear_padding()
 
 
@@ -229,16 +229,16 @@ def test_products_of_ciphertexts_and_other_secrets_are_refused_with_the_remedy(o
     x = owner.encrypt(data, "slots", bodies=bodies, axis="rows")
     plain = owner.encrypt(data, "slots")
     for product in (lambda: x * x, lambda: x.multiply(x), lambda: x**2):
-        with pytest.raises(cl.WrongSecretError, match=f'no keys under the secret "bodies:{bodies}".*split_mask'):
+        with pytest.raises(cl.errors.WrongSecretError, match=f'no keys under the secret "bodies:{bodies}".*split_mask'):
             product()
-    with pytest.raises(cl.WrongSecretError, match=rf'"bodies:{bodies}" and "main".*`ct.share_mask\(...\)` or `ct.split_mask\(\)`'):
+    with pytest.raises(cl.errors.WrongSecretError, match=rf'"bodies:{bodies}" and "main".*`ct.share_mask\(...\)` or `ct.split_mask\(\)`'):
         x + plain
-    with pytest.raises(cl.WrongSecretError, match="split_mask"):
+    with pytest.raises(cl.errors.WrongSecretError, match="split_mask"):
         x.with_keys(keys_for(owner, bodies)).share_mask(2)
-    with pytest.raises(cl.ShapeError, match='under the secret "main"'):
+    with pytest.raises(cl.errors.ShapeError, match='under the secret "main"'):
         plain.split_mask()
     if bodies > 1:
-        with pytest.raises(cl.ShapeError, match="laid out differently"):
+        with pytest.raises(cl.errors.ShapeError, match="laid out differently"):
             x + owner.encrypt(data, "slots", bodies=bodies, axis="chunks")
 
 
@@ -246,22 +246,22 @@ def test_missing_keys_name_the_needs_that_make_them(owner):
     x = owner.encrypt(np.ones((5, 16)), "slots", bodies=2)
     plain = owner.encrypt(np.ones((5, 16)), "slots")
     for call in (lambda: x.rotate(1), lambda: x.conj(), lambda: x.split_mask(), lambda: plain.share_mask(2)):
-        with pytest.raises(cl.MissingKeyError, match="the ciphertext carries none"):
+        with pytest.raises(cl.errors.MissingKeyError, match="the ciphertext carries none"):
             call()
-    keys = owner.evaluation_keys(cl.Needs(relinearise=True))
+    keys = owner.evaluation_keys(cl.keys.Needs(relinearise=True))
     x, plain = x.with_keys(keys), plain.with_keys(keys)
     for call, needs in (
-        (lambda: x.rotate(3), r"cl\.Needs\(rotations=\[3\], bodies=2\)"),
+        (lambda: x.rotate(3), r"cl\.keys\.Needs\(rotations=\[3\], bodies=2\)"),
         (
             lambda: x.rotate_many([3, 5]),
-            r"`secret_key\.keys_for\(function, x\.shape, bodies=2\)`, .*`cl\.Needs\(rotations=\[3\], bodies=2\)`",
+            r"`secret_key\.keys_for\(function, x\.shape, bodies=2\)`, .*`cl\.keys\.Needs\(rotations=\[3\], bodies=2\)`",
         ),
-        (lambda: x.conj(), r"cl\.Needs\(conjugate=True, bodies=2\)"),
-        (lambda: x.split_mask(), r"cl\.Needs\(shared_mask=2\)"),
-        (lambda: plain.share_mask(3), r"cl\.Needs\(shared_mask=3\)"),
-        (lambda: plain.rotate(3), r"cl\.Needs\(rotations=\[3\]\)"),
+        (lambda: x.conj(), r"cl\.keys\.Needs\(conjugate=True, bodies=2\)"),
+        (lambda: x.split_mask(), r"cl\.keys\.Needs\(shared_mask=2\)"),
+        (lambda: plain.share_mask(3), r"cl\.keys\.Needs\(shared_mask=3\)"),
+        (lambda: plain.rotate(3), r"cl\.keys\.Needs\(rotations=\[3\]\)"),
     ):
-        with pytest.raises(cl.MissingKeyError, match=needs):
+        with pytest.raises(cl.errors.MissingKeyError, match=needs):
             call()
 
 
@@ -269,8 +269,8 @@ def test_conversions_of_bodies_name_what_finds_their_keys(rng):
     params = cl.Params.preset("insecure_dpad")
     owner, data = cl.SecretKey.generate(params), rng.uniform(-1, 1, (3, 4))
     x = owner.encrypt(data, "slots", level=2, bodies=2)
-    with pytest.raises(cl.MissingKeyError) as caught:
-        x.with_keys(owner.evaluation_keys(cl.Needs(to_rlwe=True))).to_rlwe()
+    with pytest.raises(cl.errors.MissingKeyError) as caught:
+        x.with_keys(owner.evaluation_keys(cl.keys.Needs(to_rlwe=True))).to_rlwe()
     remedy = str(caught.value).split("`")[1]
     assert remedy == "secret_key.keys_for(function, x.shape, bodies=2)"
     keys = eval(remedy, {"secret_key": owner, "function": lambda x: x.to_rlwe(), "x": x})
@@ -285,18 +285,18 @@ def test_arguments_out_of_range_are_refused_with_numbers():
         for call in (
             lambda bodies=bodies: owner.encrypt(data, bodies=bodies),
             lambda bodies=bodies: ct.share_mask(bodies),
-            lambda bodies=bodies: cl.Needs(shared_mask=bodies),
-            lambda bodies=bodies: cl.Needs(rotations=[1], bodies=bodies),
+            lambda bodies=bodies: cl.keys.Needs(shared_mask=bodies),
+            lambda bodies=bodies: cl.keys.Needs(rotations=[1], bodies=bodies),
         ):
-            with pytest.raises(cl.DataError, match="use 1 to 4096 bodies under one mask"):
+            with pytest.raises(cl.errors.DataError, match="use 1 to 4096 bodies under one mask"):
                 call()
     for capacity in (0, -1, 12, 64, 2**70):
-        with pytest.raises(cl.DataError, match="power of two"):
+        with pytest.raises(cl.errors.DataError, match="power of two"):
             owner.encrypt(data, "slots", capacity=capacity)
     for call in (lambda: owner.encrypt(data, bodies=2, axis="columns"), lambda: ct.share_mask(2, axis="columns")):
-        with pytest.raises(cl.DataError, match='`axis` is "columns": use "rows", "chunks" or None'):
+        with pytest.raises(cl.errors.DataError, match='`axis` is "columns": use "rows", "chunks" or None'):
             call()
-    with pytest.raises(cl.DataError, match='`order` is "reversed": use "natural" or "bit-reversed"'):
+    with pytest.raises(cl.errors.DataError, match='`order` is "reversed": use "natural" or "bit-reversed"'):
         owner.encrypt(data, order="reversed")
     for wrong in ({"bodies": 1.5}, {"axis": 1}, {"capacity": "8"}, {"order": None}):
         with pytest.raises(TypeError):
@@ -306,7 +306,9 @@ def test_arguments_out_of_range_are_refused_with_numbers():
 
 
 def test_needs_state_what_bodies_need():
-    needs = cl.Needs(shared_mask=7, level=2) | cl.Needs(rotations=[1, -2], conjugate=True, bodies=7) | cl.Needs(shared_mask=2)
+    needs = (
+        cl.keys.Needs(shared_mask=7, level=2) | cl.keys.Needs(rotations=[1, -2], conjugate=True, bodies=7) | cl.keys.Needs(shared_mask=2)
+    )
     assert needs.shared_masks == [2, 7]
     assert (needs.rotations, needs.conjugate, needs.relinearise) == ([], False, False)
     assert needs.to_dict() == {
@@ -319,12 +321,12 @@ def test_needs_state_what_bodies_need():
         assert told in repr(needs)
     assert "change the secret" not in repr(needs)
     assert pickle.loads(pickle.dumps(needs)) == needs
-    assert needs == needs | cl.Needs(shared_mask=7, level=1)
+    assert needs == needs | cl.keys.Needs(shared_mask=7, level=1)
     for more in ({"relinearise": True}, {"power_rotations": True}):
-        with pytest.raises(cl.DataError, match=r"`bodies` is 7.*split_mask"):
-            cl.Needs(rotations=[1], bodies=7, **more)
-    with pytest.raises(cl.DataError, match=r"`bodies` is 7.*`shared_mask=7`"):
-        cl.Needs(bodies=7)
+        with pytest.raises(cl.errors.DataError, match=r"`bodies` is 7.*split_mask"):
+            cl.keys.Needs(rotations=[1], bodies=7, **more)
+    with pytest.raises(cl.errors.DataError, match=r"`bodies` is 7.*`shared_mask=7`"):
+        cl.keys.Needs(bodies=7)
 
 
 @pytest.mark.parametrize("bodies", BODIES)
@@ -332,7 +334,7 @@ def test_traces_of_bodies_tell_exactly_the_keys(owner, rng, bodies):
     def circuit(x: cl.Ciphertext, y: cl.Ciphertext) -> cl.Ciphertext:
         return (x + y.share_mask(bodies, axis="rows")).rotate(1).conj().split_mask()
 
-    found = cl.trace(
+    found = cl.plans.trace(
         lambda y: circuit(y.share_mask(bodies, axis="rows"), y).drop_to_level(1), (5, 16), params=owner.params, encoding="slots"
     )
     top = owner.params.max_level
@@ -348,16 +350,16 @@ def test_traces_of_bodies_tell_exactly_the_keys(owner, rng, bodies):
     assert (result.layout.bodies, result.secret, result.scale) == (1, "main", found.result.scale)
     assert_holds(owner, result, 2 * np.roll(data, -1, axis=1).conj())
     # Symbols of what an encryption of several bodies gives.
-    traced = cl.trace(lambda x: x.rotate(-2), (5, 16), params=owner.params, encoding="slots", bodies=bodies, axis="rows")
+    traced = cl.plans.trace(lambda x: x.rotate(-2), (5, 16), params=owner.params, encoding="slots", bodies=bodies, axis="rows")
     assert traced.inputs[0].layout == owner.encrypt(data.real, "slots", bodies=bodies, axis="rows").layout
-    assert traced.needs == cl.Needs(rotations=[-2], bodies=bodies, level=top)
-    with pytest.raises(cl.WrongSecretError, match="split_mask"):
-        cl.trace(lambda x: x * x, (5, 16), params=owner.params, encoding="slots", bodies=bodies)
+    assert traced.needs == cl.keys.Needs(rotations=[-2], bodies=bodies, level=top)
+    with pytest.raises(cl.errors.WrongSecretError, match="split_mask"):
+        cl.plans.trace(lambda x: x * x, (5, 16), params=owner.params, encoding="slots", bodies=bodies)
 
 
 def test_public_keys_encrypt_for_shared_masks(owner, rng):
     data = rng.uniform(-1, 1, (5, 16))
-    x = owner.public_key().encrypt(data, "slots").with_keys(owner.evaluation_keys(cl.Needs(shared_mask=7)))
+    x = owner.public_key().encrypt(data, "slots").with_keys(owner.evaluation_keys(cl.keys.Needs(shared_mask=7)))
     assert_holds(owner, x.share_mask(7), data)
 
 
@@ -373,7 +375,7 @@ def test_rows_are_summed_and_columns_repeated(bodies, columns):
     key = cl.SecretKey.generate(params)
     data = np.random.default_rng(3).normal(size=(3, columns))
     many = {"encoding": "slots", "bodies": bodies, "axis": "rows"}
-    trace = cl.trace(lambda x: x.sum_rows().repeat_column(6), data.shape, params=params, **many)
+    trace = cl.plans.trace(lambda x: x.sum_rows().repeat_column(6), data.shape, params=params, **many)
     ct = key.encrypt(data, **many).with_keys(key.evaluation_keys(trace.needs))
     total = ct.sum_rows()
     assert total.shape == (3, 1)
@@ -381,13 +383,13 @@ def test_rows_are_summed_and_columns_repeated(bodies, columns):
     repeated = total.repeat_column(6)
     assert repeated.layout.padding == "dirty"
     np.testing.assert_allclose(key.decrypt(repeated), np.broadcast_to(data.sum(axis=-1, keepdims=True), (3, 6)), atol=1e-4)
-    with pytest.raises(cl.ShapeError, match="clear_padding"):
+    with pytest.raises(cl.errors.ShapeError, match="clear_padding"):
         repeated.sum_rows()
     for wrong, remedy in ((0, "1 or more"), (-1, "1 or more"), (10**400, "fewer than 2")):
-        with pytest.raises(cl.DataError, match=remedy):
+        with pytest.raises(cl.errors.DataError, match=remedy):
             total.repeat_column(wrong)
     if columns > 1:
-        with pytest.raises(cl.MissingKeyError, match="a rotation needs evaluation keys"):
+        with pytest.raises(cl.errors.MissingKeyError, match="a rotation needs evaluation keys"):
             key.encrypt(data, **many).sum_rows()
-        with pytest.raises(cl.ShapeError, match="one column"):
+        with pytest.raises(cl.errors.ShapeError, match="one column"):
             ct.repeat_column(6)

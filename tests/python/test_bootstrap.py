@@ -16,7 +16,7 @@ def owner() -> cl.SecretKey:
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_a_map_is_the_product_with_its_matrix(small, rng, shape, is_complex):
     matrix = rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0)
-    transform = cl.LinearTransform(matrix)
+    transform = cl.plans.LinearTransform(matrix)
     row = rng.uniform(-1, 1, shape[1])
     assert transform.shape == shape
     np.testing.assert_allclose(transform(row), matrix @ row, atol=1e-12)
@@ -31,27 +31,27 @@ def test_a_map_is_the_product_with_its_matrix(small, rng, shape, is_complex):
 
 
 def test_diagonals_and_their_refusals(small):
-    shift = cl.LinearTransform.from_diagonals({-1: [1.0], 2: [0.5, 1j]}, 8)
+    shift = cl.plans.LinearTransform.from_diagonals({-1: [1.0], 2: [0.5, 1j]}, 8)
     x = np.arange(8.0)
     np.testing.assert_allclose(shift(x), np.roll(x, 1) + np.tile([0.5, 1j], 4) * np.roll(x, -2))
     assert shift.shifts == [2, 7]
     for diagonals, slots in [({0: [1.0, 2.0, 3.0]}, 8), ({0: [1.0]}, 6), ({0: [np.nan]}, 8), ({0: [1.0] * 16}, 8)]:
         with pytest.raises(DataError):
-            cl.LinearTransform.from_diagonals(diagonals, slots)
+            cl.plans.LinearTransform.from_diagonals(diagonals, slots)
     with pytest.raises(ShapeError, match="two axes"):
-        cl.LinearTransform(np.ones(3))
+        cl.plans.LinearTransform(np.ones(3))
     with pytest.raises(DataError, match="zero"):
-        cl.LinearTransform(np.zeros((2, 2))).plan(small.params)
+        cl.plans.LinearTransform(np.zeros((2, 2))).plan(small.params)
     with pytest.raises(LevelError):
-        cl.LinearTransform(np.eye(2)).plan(small.params, level=0)
+        cl.plans.LinearTransform(np.eye(2)).plan(small.params, level=0)
     with pytest.raises(MissingKeyError):
-        cl.LinearTransform(np.ones((2, 2)))(small.key.encrypt([1.0, 2.0]))
+        cl.plans.LinearTransform(np.ones((2, 2)))(small.key.encrypt([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("slots", [512, 16])
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_bootstrapped_numbers_are_the_numbers(owner, rng, slots, is_complex):
-    plan = cl.BootstrapPlan(owner.params, slots=slots, is_complex=is_complex)
+    plan = cl.plans.BootstrapPlan(owner.params, slots=slots, is_complex=is_complex)
     keys = owner.evaluation_keys(plan.needs)
     x = rng.uniform(-1, 1, (2, slots)) + (1j * rng.uniform(-1, 1, (2, slots)) if is_complex else 0)
     low = owner.encrypt(x, level=plan.input_level, capacity=slots, encoding="slots").with_keys(keys)
@@ -66,15 +66,15 @@ def test_bootstrapped_numbers_are_the_numbers(owner, rng, slots, is_complex):
 
 def test_what_cannot_be_bootstrapped_is_refused_with_the_reason(owner, small):
     with pytest.raises(ParamsError, match="segment"):
-        cl.BootstrapPlan(small.params)
+        cl.plans.BootstrapPlan(small.params)
     with pytest.raises(DataError, match="power of two"):
-        cl.BootstrapPlan(owner.params, slots=48)
-    plan = cl.BootstrapPlan(owner.params, slots=16)
+        cl.plans.BootstrapPlan(owner.params, slots=48)
+    plan = cl.plans.BootstrapPlan(owner.params, slots=16)
     x = owner.encrypt(np.ones(16), level=plan.input_level)
     with pytest.raises(MissingKeyError):
         x.bootstrap(plan)
     with pytest.raises(MissingKeyError, match=r"needs \d+ keys, .* GiB.*plan.needs"):
-        x.with_keys(owner.evaluation_keys(cl.Needs(relinearise=True))).bootstrap(plan)
+        x.with_keys(owner.evaluation_keys(cl.keys.Needs(relinearise=True))).bootstrap(plan)
     with pytest.raises(LevelError):
         owner.encrypt(np.ones(16), level=plan.input_level - 1).bootstrap(plan)
     with pytest.raises(ShapeError, match="capacity of 16"):
@@ -82,7 +82,7 @@ def test_what_cannot_be_bootstrapped_is_refused_with_the_reason(owner, small):
 
 
 def test_progress_tells_the_stages_and_can_stop(owner):
-    plan = cl.BootstrapPlan(owner.params, slots=16)
+    plan = cl.plans.BootstrapPlan(owner.params, slots=16)
     x = owner.encrypt(np.ones(16), level=plan.input_level).with_keys(owner.evaluation_keys(plan.needs))
     told = []
     x.bootstrap(plan, progress=lambda done, total: told.append((done, total)))
@@ -92,15 +92,15 @@ def test_progress_tells_the_stages_and_can_stop(owner):
 
 
 def test_a_trace_finds_the_keys_of_a_bootstrap(owner):
-    traced = cl.trace(lambda x: x.bootstrap(), (512,), params=owner.params)
+    traced = cl.plans.trace(lambda x: x.bootstrap(), (512,), params=owner.params)
     keys = owner.evaluation_keys(traced.needs)
     x = np.linspace(-1, 1, 512)
     np.testing.assert_allclose(owner.decrypt(owner.encrypt(x).with_keys(keys).bootstrap()), x, atol=2**-14)
 
 
 def test_rounds_add_precision_and_take_levels(owner, rng):
-    one, two = (cl.BootstrapPlan(owner.params, rounds=rounds) for rounds in (1, 2))
-    assert cl.BootstrapPlan(owner.params).rounds == one.rounds == 1
+    one, two = (cl.plans.BootstrapPlan(owner.params, rounds=rounds) for rounds in (1, 2))
+    assert cl.plans.BootstrapPlan(owner.params).rounds == one.rounds == 1
     assert (two.rounds, two.output_level) == (2, one.output_level - 1)
     assert two.precision_bits > one.precision_bits + 10
     assert two.log2_failure == pytest.approx(one.log2_failure + 1)
@@ -114,14 +114,14 @@ def test_rounds_add_precision_and_take_levels(owner, rng):
     assert told[0] == (0, 12)
     assert told[-1] == (12, 12)
     with pytest.raises(DataError, match="use 1 to 3"):
-        cl.BootstrapPlan(owner.params, rounds=9)
+        cl.plans.BootstrapPlan(owner.params, rounds=9)
 
 
 def test_a_trace_bounds_the_error_behind_a_bootstrap(owner):
-    plan = cl.BootstrapPlan(owner.params)
-    trace = cl.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=1.0)
+    plan = cl.plans.BootstrapPlan(owner.params)
+    trace = cl.plans.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=1.0)
     assert trace.inputs[0].error_bound < trace.result.error_bound < 1e-4
-    larger = cl.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=8.0)
+    larger = cl.plans.trace(lambda x: x.bootstrap(plan), (512,), params=owner.params, encoding="slots", bound=8.0)
     assert trace.result.error_bound < larger.result.error_bound < 16 * trace.result.error_bound
     assert larger.result.bound == pytest.approx(8.0)
 
@@ -134,7 +134,7 @@ def power(x):
 
 
 def test_operators_bootstrap_where_levels_run_out(owner, rng):
-    trace = cl.trace(power, (512,), params=owner.params, level=6)
+    trace = cl.plans.trace(power, (512,), params=owner.params, level=6)
     lowest, highest = owner.params.application_levels
     assert (lowest, highest) == (3, 6)
     assert trace.bootstrap_below in range(lowest, highest)
@@ -148,16 +148,16 @@ def test_operators_bootstrap_where_levels_run_out(owner, rng):
     assert (low.with_keys(keys) * low).level == 3
     assert (low.with_keys(keys, bootstrap_below=3) * low).level == 6
     assert (low * 0.5).level == 3
-    plain = owner.encrypt(x, level=6).with_keys(owner.evaluation_keys(cl.Needs(relinearise=True)), bootstrap_below=3)
+    plain = owner.encrypt(x, level=6).with_keys(owner.evaluation_keys(cl.keys.Needs(relinearise=True)), bootstrap_below=3)
     for _ in range(3):
         plain = (plain * plain).rescale()
     assert plain.level == lowest
     assert (plain * plain).level == lowest
-    with pytest.raises(cl.DataError, match="3 to 5"):
+    with pytest.raises(cl.errors.DataError, match="3 to 5"):
         owner.encrypt(x, level=6).with_keys(keys, bootstrap_below=2)
     other = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
-    relinearise = other.evaluation_keys(cl.Needs(relinearise=True))
-    with pytest.raises(cl.ParamsError, match="cannot be bootstrapped"):
+    relinearise = other.evaluation_keys(cl.keys.Needs(relinearise=True))
+    with pytest.raises(cl.errors.ParamsError, match="cannot be bootstrapped"):
         other.encrypt(x[:8]).with_keys(relinearise, bootstrap_below=2)
     assert other.params.application_levels is None
 
@@ -170,21 +170,21 @@ def test_a_trace_places_the_bootstrap_by_price(owner):
         # Each branch is one level too long for what is left of y.
         return [((y * y).rescale() * number).rescale() for number in (0.5, 0.25, 0.125)]
 
-    late = cl.trace(branches, (512,), params=owner.params, level=5, bootstrap_below=3)
-    best = cl.trace(branches, (512,), params=owner.params, level=5)
+    late = cl.plans.trace(branches, (512,), params=owner.params, level=5, bootstrap_below=3)
+    best = cl.plans.trace(branches, (512,), params=owner.params, level=5)
     assert late.bootstrap_below == 3
     assert best.bootstrap_below == 4
     assert best.seconds < 0.6 * late.seconds
     assert "automatic bootstrap" in best.explain()
     # Where levels suffice, nothing is bootstrapped.
-    assert cl.trace(branches, (512,), params=owner.params, level=6).bootstrap_below is None
+    assert cl.plans.trace(branches, (512,), params=owner.params, level=6).bootstrap_below is None
 
 
 def test_real_arrays_are_bootstrapped_in_pairs(owner, rng):
-    plan = cl.BootstrapPlan(owner.params, slots=512)
+    plan = cl.plans.BootstrapPlan(owner.params, slots=512)
     keys = owner.evaluation_keys(plan.needs)
     x, y = rng.uniform(-1, 1, (2, 512))
-    fresh = cl.bootstrap_batch([owner.encrypt(x, level=3).with_keys(keys), owner.encrypt(y, level=3)], plan)
+    fresh = cl.plans.bootstrap_batch([owner.encrypt(x, level=3).with_keys(keys), owner.encrypt(y, level=3)], plan)
     for array, expected in zip(fresh, (x, y), strict=True):
         assert array.level == plan.output_level
         np.testing.assert_allclose(owner.decrypt(array), expected, atol=2**-14)
@@ -193,30 +193,30 @@ def test_real_arrays_are_bootstrapped_in_pairs(owner, rng):
 
 
 def test_keys_of_a_bootstrap_fit_into_the_bytes_that_are_given(owner, rng):
-    free = cl.BootstrapPlan(owner.params)
-    few = cl.BootstrapPlan(owner.params, key_bytes=free.key_bytes // 2)
+    free = cl.plans.BootstrapPlan(owner.params)
+    few = cl.plans.BootstrapPlan(owner.params, key_bytes=free.key_bytes // 2)
     keys = owner.evaluation_keys(few.needs)
     assert few.key_bytes <= free.key_bytes // 2
     x = rng.uniform(-1, 1, 512)
     fresh = owner.encrypt(x, level=3).with_keys(keys).bootstrap(few)
     np.testing.assert_allclose(owner.decrypt(fresh), x, atol=2**-14)
-    with pytest.raises(cl.DataError, match="allow at least"):
-        cl.BootstrapPlan(owner.params, key_bytes=1000)
-    plan = cl.LinearTransform(np.eye(16)[::-1] + np.eye(16)).plan(owner.params, keys=2)
+    with pytest.raises(cl.errors.DataError, match="allow at least"):
+        cl.plans.BootstrapPlan(owner.params, key_bytes=1000)
+    plan = cl.plans.LinearTransform(np.eye(16)[::-1] + np.eye(16)).plan(owner.params, keys=2)
     assert len(plan.rotations) <= 2
-    with pytest.raises(cl.DataError, match="allow at least"):
-        cl.LinearTransform(np.eye(16)[::-1]).plan(owner.params, key_bytes=1)
+    with pytest.raises(cl.errors.DataError, match="allow at least"):
+        cl.plans.LinearTransform(np.eye(16)[::-1]).plan(owner.params, key_bytes=1)
 
 
 def test_needs_name_the_keys_that_only_a_bootstrap_has(owner):
-    others = cl.BootstrapPlan(owner.params).needs.to_dict()["others"]
+    others = cl.plans.BootstrapPlan(owner.params).needs.to_dict()["others"]
     assert any("raise the modulus" in name for name in others)
     assert any("change the secret from" in name and level == 0 for name, level in others.items())
-    assert "others" not in cl.Needs(relinearise=True, shared_mask=2).to_dict()
+    assert "others" not in cl.keys.Needs(relinearise=True, shared_mask=2).to_dict()
 
 
 def test_traces_of_operations_that_take_several_levels_find_a_place(owner, rng):
-    polynomial = cl.Polynomial([0, 0.4, 0.5])
+    polynomial = cl.plans.Polynomial([0, 0.4, 0.5])
 
     def repeated(x):
         for _ in range(4):
@@ -224,74 +224,74 @@ def test_traces_of_operations_that_take_several_levels_find_a_place(owner, rng):
         return x
 
     for params, level in [(owner.params, 6), (cl.Params.preset("insecure_boot_last"), 4)]:
-        trace = cl.trace(repeated, (512,), params=params, level=level)
+        trace = cl.plans.trace(repeated, (512,), params=params, level=level)
         lowest, highest = params.application_levels
         assert trace.bootstrap_below in range(lowest, highest)
         assert trace.result.level >= lowest
-    few = cl.trace(power, (8,), params=owner.params, level=6, capacity=8)
+    few = cl.plans.trace(power, (8,), params=owner.params, level=6, capacity=8)
     assert few.bootstrap_below is not None
 
 
 def test_limits_of_memory_are_numbers(owner, monkeypatch):
-    needs = cl.BootstrapPlan(owner.params).needs
+    needs = cl.plans.BootstrapPlan(owner.params).needs
     for limit in ("abc", "-1", "1e9"):
         monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", limit)
-        with pytest.raises(cl.DataError, match="whole number of bytes"):
+        with pytest.raises(cl.errors.DataError, match="whole number of bytes"):
             owner.evaluation_keys(needs)
     monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "1000000")
-    with pytest.raises(cl.NotEnoughMemoryError, match="GiB are free"):
+    with pytest.raises(cl.errors.NotEnoughMemoryError, match="GiB are free"):
         owner.evaluation_keys(needs)
     with pytest.raises(MemoryError):
         owner.evaluation_keys(needs)
     monkeypatch.setenv("CLATHRATE_MEMORY_LIMIT", "")
-    assert owner.evaluation_keys(cl.Needs(relinearise=True)).has_relinearisation
+    assert owner.evaluation_keys(cl.keys.Needs(relinearise=True)).has_relinearisation
 
 
 @pytest.mark.parametrize("trusted_map", [False, True])
 def test_plans_of_linear_transforms_have_files(small, tmp_path, trusted_map):
     matrix = np.random.default_rng(3).uniform(-1, 1, (16, 16))
-    plan = cl.LinearTransform(matrix).plan(small.params)
+    plan = cl.plans.LinearTransform(matrix).plan(small.params)
     row = np.linspace(-1, 1, 16)
     ct = small.key.encrypt(row).with_keys(small.key.evaluation_keys(plan.needs))
     assert plan.nbytes == 0
     assert plan.encode() == plan.nbytes
     path = tmp_path / "plan.clt"
     assert plan.save(path) == path.stat().st_size > plan.nbytes > 0
-    again = cl.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
+    again = cl.plans.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
     assert (again.nbytes, again.rotations, again.input_level) == (plan.nbytes, plan.rotations, plan.input_level)
     assert again(ct).to_bytes() == plan(ct).to_bytes()
     assert repr(cl.load(path, small.params)) == repr(plan)
     with pytest.raises(TypeError, match="pass the parameters too"):
         cl.load(path)
-    with pytest.raises(cl.WrongParamsError):
-        cl.LinearTransformPlan.load(path, cl.Params.preset("insecure_deep"))
+    with pytest.raises(cl.errors.WrongParamsError):
+        cl.plans.LinearTransformPlan.load(path, cl.Params.preset("insecure_deep"))
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(cl.FileFormatError):
-        cl.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
+    with pytest.raises(cl.errors.FileFormatError):
+        cl.plans.LinearTransformPlan.load(path, small.params, trusted_map=trusted_map)
 
 
 def test_plans_may_keep_nothing(small):
-    plan = cl.LinearTransform(np.eye(16)[::-1]).plan(small.params, on_the_fly=True)
+    plan = cl.plans.LinearTransform(np.eye(16)[::-1]).plan(small.params, on_the_fly=True)
     ct = small.key.encrypt(np.arange(16) / 16).with_keys(small.key.evaluation_keys(plan.needs))
     assert np.allclose(small.key.decrypt(plan(ct)), np.arange(16)[::-1] / 16, atol=1e-4)
     assert plan.nbytes == 0
-    with pytest.raises(cl.DataError, match="on_the_fly"):
+    with pytest.raises(cl.errors.DataError, match="on_the_fly"):
         plan.encode()
 
 
 def test_arcsines_are_odd_and_take_levels():
     params = cl.Params.preset("insecure_boot")
-    with pytest.raises(cl.DataError, match="odd number from 3 to 15"):
-        cl.BootstrapPlan(params, arcsine=4)
+    with pytest.raises(cl.errors.DataError, match="odd number from 3 to 15"):
+        cl.plans.BootstrapPlan(params, arcsine=4)
     # Eight levels are those of the polynomial and of three double angles; an arcsine leaves fewer double angles, which is too imprecise.
-    with pytest.raises(cl.ParamsError):
-        cl.BootstrapPlan(params, arcsine=3)
+    with pytest.raises(cl.errors.ParamsError):
+        cl.plans.BootstrapPlan(params, arcsine=3)
 
 
 @pytest.mark.parametrize("is_complex", [False, True])
 def test_rows_in_slots_multiply_with_matrices_on_both_sides(small, rng, is_complex):
     matrix = rng.uniform(-1, 1, (8, 8)) + (1j * rng.uniform(-1, 1, (8, 8)) if is_complex else 0)
-    needs = cl.Needs(rotations=range(1, 8))
+    needs = cl.keys.Needs(rotations=range(1, 8))
     keys = small.key.evaluation_keys(needs)
     x, rows = rng.uniform(-1, 1, 8), rng.uniform(-1, 1, (3, 8))
     vector = small.key.encrypt(x).with_keys(keys)

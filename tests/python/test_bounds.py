@@ -13,11 +13,11 @@ def owner():
 
 def test_product_that_would_wrap_around_is_refused(owner):
     x = owner.encrypt(np.array([[1.0]]))
-    with pytest.raises(cl.DataError, match=r"add up to 5\.000e4.*room for.*scale the matrix down"):
+    with pytest.raises(cl.errors.DataError, match=r"add up to 5\.000e4.*room for.*scale the matrix down"):
         np.array([[5e4]]) @ x
     # Integers are not rescaled: at level 1 there is room for them.
     assert owner.decrypt(np.array([[50000]]) @ x) == pytest.approx(5e4)
-    with pytest.raises(cl.DataError, match="add up to"):
+    with pytest.raises(cl.errors.DataError, match="add up to"):
         np.array([[50000]]) @ owner.encrypt(np.array([[1.0]]), level=0)
     assert owner.decrypt(np.array([[1e4]]) @ x) == pytest.approx(1e4)
 
@@ -40,28 +40,28 @@ def test_bounds_are_carried_through_operators_and_files(owner, tmp_path):
 
 def test_what_might_wrap_around_is_refused_before_it_is_computed(owner):
     x = owner.encrypt(np.array([[1.0]]), bound=1e4, level=0)
-    with pytest.raises(cl.DataError, match=r"as large as 4\.000e4 here.*room for"):
+    with pytest.raises(cl.errors.DataError, match=r"as large as 4\.000e4 here.*room for"):
         x * 4
-    with pytest.raises(cl.DataError, match="room for"):
+    with pytest.raises(cl.errors.DataError, match="room for"):
         np.array([[4.0]]) @ owner.encrypt(np.array([[1.0]]), bound=1e4)
     assert owner.decrypt(x) == pytest.approx(1.0)
 
 
 def test_numbers_above_the_bound_are_refused(owner):
-    with pytest.raises(cl.DataError, match="the declared bound is 2e0"):
+    with pytest.raises(cl.errors.DataError, match="the declared bound is 2e0"):
         owner.encrypt([1.0, -3.0], bound=2)
     for bound in [0, -1, float("nan"), float("inf")]:
-        with pytest.raises(cl.DataError, match="the bound on the numbers"):
+        with pytest.raises(cl.errors.DataError, match="the bound on the numbers"):
             owner.encrypt([1.0], bound=bound)
-    with pytest.raises(cl.DataError, match="room for"):
+    with pytest.raises(cl.errors.DataError, match="room for"):
         owner.encrypt([1.0], bound=1e30)
 
 
 def test_dry_runs_refuse_inputs_without_room(owner):
-    with pytest.raises(cl.DataError, match="room for"):
-        cl.trace(lambda x: x, (3,), params=owner.params, bound=1e30)
-    with pytest.raises(cl.DataError, match="room for"):
-        cl.trace(lambda x: x, cl.Input((3,), level=0, bound=1e8), params=owner.params)
+    with pytest.raises(cl.errors.DataError, match="room for"):
+        cl.plans.trace(lambda x: x, (3,), params=owner.params, bound=1e30)
+    with pytest.raises(cl.errors.DataError, match="room for"):
+        cl.plans.trace(lambda x: x, cl.Input((3,), level=0, bound=1e8), params=owner.params)
 
 
 def test_chosen_parameters_have_room_for_the_inputs():
@@ -76,21 +76,21 @@ def test_bounds_can_be_declared_anew(owner):
     assert (x + x).bound == 2.0
     assert (x + x).with_bound(1.0).bound == 1.0
     assert x.with_bound(None).bound is None
-    found = cl.trace(lambda a: (a + a).with_bound(1.0), (2,), params=owner.params, bound=1.0)
+    found = cl.plans.trace(lambda a: (a + a).with_bound(1.0), (2,), params=owner.params, bound=1.0)
     assert found.result.bound == 1.0
     for bound, words in [(0, "the bound on the numbers"), (float("nan"), "the bound on the numbers"), (1e30, "room for")]:
-        with pytest.raises(cl.DataError, match=words):
+        with pytest.raises(cl.errors.DataError, match=words):
             x.with_bound(bound)
 
 
 def test_bootstraps_refuse_numbers_that_are_declared_too_large():
     params = cl.Params.preset("insecure_boot")
     key = cl.SecretKey.generate(params)
-    plan = cl.BootstrapPlan(params)
+    plan = cl.plans.BootstrapPlan(params)
     keys = key.evaluation_keys(plan.needs)
     x = key.encrypt(np.full(512, 0.5), level=plan.input_level, bound=1.5).with_keys(keys)
-    for work in (lambda: x.bootstrap(plan), lambda: cl.bootstrap_batch([x, x], plan)):
-        with pytest.raises(cl.DataError, match=r"by the declared bound they may be as large as 1\.5"):
+    for work in (lambda: x.bootstrap(plan), lambda: cl.plans.bootstrap_batch([x, x], plan)):
+        with pytest.raises(cl.errors.DataError, match=r"by the declared bound they may be as large as 1\.5"):
             work()
     assert np.allclose(key.decrypt(x.with_bound(1.0).bootstrap(plan)), 0.5, atol=1e-3)
 
@@ -98,16 +98,16 @@ def test_bootstraps_refuse_numbers_that_are_declared_too_large():
 def test_products_inside_bootstraps_refuse_weights_that_wrap_around_before_the_work():
     params = cl.Params.preset("insecure_boot")
     owner = cl.SecretKey.generate(params)
-    plan = cl.MamboPlan(params, [[2000.0]], columns=512, method="by rows")
+    plan = cl.plans.MamboPlan(params, [[2000.0]], columns=512, method="by rows")
     large = plan.prepare(owner.evaluation_keys(plan.needs))
     steps = []
     x = owner.encrypt(np.full(512, 1e-5), **plan.encryption)
-    with pytest.raises(cl.DataError, match="declare a bound below 1"):
+    with pytest.raises(cl.errors.DataError, match="declare a bound below 1"):
         large.matmul(x, progress=lambda done, total: steps.append(done) or True)
     assert not steps
     small = owner.encrypt(np.full(512, 1e-5), bound=2e-5, **plan.encryption)
     assert np.allclose(owner.decrypt(large @ small), 0.02, atol=1e-3)
-    with pytest.raises(cl.DataError, match="may be as large as 2"):
+    with pytest.raises(cl.errors.DataError, match="may be as large as 2"):
         large @ owner.encrypt(np.full(512, 1e-5), bound=2.0, **plan.encryption)
 
 
@@ -115,19 +115,19 @@ def test_parts_and_joins_keep_their_bounds(owner):
     x = owner.encrypt(np.ones((4, 3)), bound=4.0, encoding="coefficients")
     assert [x[0].bound, x[1:3].bound, x[:, 1:].bound, x[0].reshape(1, 3).bound] == [4.0] * 4
     y = owner.encrypt(np.ones((4, 3)), bound=8.0, encoding="coefficients")
-    assert cl.vstack([x, y]).bound == 8.0
-    assert cl.vstack([x, owner.encrypt(np.ones((4, 3)), encoding="coefficients")]).bound is None
+    assert cl.functions.vstack([x, y]).bound == 8.0
+    assert cl.functions.vstack([x, owner.encrypt(np.ones((4, 3)), encoding="coefficients")]).bound is None
     params = cl.Params.preset("insecure_deep")
     key = cl.SecretKey.generate(params)
     slots = {"encoding": "slots", "bound": 4.0}
     for lanes in (None, "most"):
 
         def circuit(a):
-            return [cl.hstack([a[0], a[1]]), a[0], a[:, 1]]
+            return [cl.functions.hstack([a[0], a[1]]), a[0], a[:, 1]]
 
         keys = key.keys_for(lambda a: sum(part.sum() for part in circuit(a)), (4, 3), lanes=lanes, encoding="slots")
         z = key.encrypt(np.ones((4, 3)), lanes=lanes, **slots).with_keys(keys)
         assert [part.bound for part in circuit(z)][:2] == [4.0] * 2
     low = key.encrypt([[4096.0] * 3] * 2, bound=4096.0, level=0)
-    with pytest.raises(cl.DataError, match="room for"):
+    with pytest.raises(cl.errors.DataError, match="room for"):
         low[0] * 12288

@@ -127,7 +127,7 @@ SEEMING = {
 def test_errors_that_seem_to_cancel_are_below_their_bounds(deep, name, full):
     params, key = deep
     f, arrays, options = SEEMING[name]
-    found = cl.trace(f, *(cl.Input(shape, bound=abs(bound), **options) for shape, bound in arrays), params=params)
+    found = cl.plans.trace(f, *(cl.Input(shape, bound=abs(bound), **options) for shape, bound in arrays), params=params)
     keys, rng = key.evaluation_keys(found.needs), np.random.default_rng(3)
     for encrypted in (key, key.public_key()):
         for of in (lambda shape, bound: rng.uniform(min(bound, 0), abs(bound) if bound > 0 else 0, shape), np.full, one_alone):
@@ -158,7 +158,7 @@ ALIKE = {
 def test_numbers_of_one_size_are_not_taken_for_each_other(deep, name):
     params, key = deep
     f, x = ALIKE[name]
-    found = cl.trace(f, x.shape, params=params, bound=1.0, encoding="slots")
+    found = cl.plans.trace(f, x.shape, params=params, bound=1.0, encoding="slots")
     result = f(key.encrypt(x, bound=1.0, encoding="slots").with_keys(key.evaluation_keys(found.needs)))
     assert np.abs(key.decrypt(result)).max() <= result.bound * 1.0001
     assert np.abs(key.decrypt(result) - f(x)).max() <= result.error_bound
@@ -194,7 +194,7 @@ PRODUCTS = {
 def test_products_of_encrypted_matrices_have_their_own_numbers_and_errors(deep, name, full):
     params, key = deep
     f, arrays, options, bound = PRODUCTS[name]
-    found = cl.trace(f, *(x.shape for x in arrays), params=params, bound=bound, **options)
+    found = cl.plans.trace(f, *(x.shape for x in arrays), params=params, bound=bound, **options)
     assert np.abs(f(*arrays)).max() <= found.result.bound * (1 + 1e-9)
     keys, public = key.evaluation_keys(found.needs), key.public_key()
     errors = []
@@ -221,7 +221,7 @@ ALIKE_BUT_OTHERS = {
 def test_errors_of_different_arrays_do_not_seem_to_cancel(deep, name):
     params, key = deep
     f = ALIKE_BUT_OTHERS[name]
-    found = cl.trace(f, (256,), params=params, bound=1.0, encoding="slots")
+    found = cl.plans.trace(f, (256,), params=params, bound=1.0, encoding="slots")
     keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(3)
     arrays = [rng.uniform(-1, 1, 256) for _ in range(40)]
     errors = [key.decrypt(f(public.encrypt(x, bound=1.0, encoding="slots").with_keys(keys))) - f(x) for x in arrays]

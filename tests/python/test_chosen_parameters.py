@@ -23,9 +23,9 @@ def test_parameters_for_a_circuit() -> None:
     data = numbers(1000)
     x = key.encrypt(data).with_keys(key.evaluation_keys(choice.trace.needs))
     assert abs(key.decrypt(circuit(x)) - circuit(data)) < 1e-4
-    with pytest.raises(cl.ParamsError, match="no parameters run"):
+    with pytest.raises(cl.errors.ParamsError, match="no parameters run"):
         cl.Params.for_circuit(circuit, (1000,), error=1e-30)
-    with pytest.raises(cl.DataError, match="above 0"):
+    with pytest.raises(cl.errors.DataError, match="above 0"):
         cl.Params.for_circuit(circuit, (1000,), error=-1)
 
 
@@ -83,32 +83,32 @@ def test_places_and_levels_are_not_searched_for() -> None:
 
 @pytest.mark.parametrize("security", [-1, 257, np.nan, np.inf])
 def test_securities_outside_of_the_table_are_refused(security: float) -> None:
-    with pytest.raises(cl.DataError, match=r"`security` is .*: use a number of bits from 0 to 256"):
+    with pytest.raises(cl.errors.DataError, match=r"`security` is .*: use a number of bits from 0 to 256"):
         cl.Params.for_circuit(lambda x: x + 1, (3,), security=security)
 
 
 def test_impossible_circuits_tell_the_nearest_reason() -> None:
-    with pytest.raises(cl.ParamsError, match=r"the closest: the error may be .*, more than 1e-30: allow an error of") as caught:
+    with pytest.raises(cl.errors.ParamsError, match=r"the closest: the error may be .*, more than 1e-30: allow an error of") as caught:
         cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=1e-30)
     allowed = float(str(caught.value).split("allow an error of ")[1].split()[0])
     # What it says works.
     assert cl.Params.for_circuit(lambda x: (x * x).mean(), (1000,), error=allowed).trace.result.error_bound <= allowed
-    with pytest.raises(cl.ParamsError, match=r"more than 1e-12: allow an error of"):
+    with pytest.raises(cl.errors.ParamsError, match=r"more than 1e-12: allow an error of"):
         cl.Params.for_circuit(lambda x: products(x, 80), (1000,), error=1e-12)
     with pytest.raises(
-        cl.ParamsError, match=r"degree 65536, \d+ levels of 28 bits, .* bits of modulus, and 192 bits of security allow 11\d\d\b"
+        cl.errors.ParamsError, match=r"degree 65536, \d+ levels of 28 bits, .* bits of modulus, and 192 bits of security allow 11\d\d\b"
     ):
         cl.Params.for_circuit(lambda x: products(x, 45), (1000,), security=192)
     # A polynomial is what it is outside of its interval, too; what approximates a function there is refused.
-    cube = cl.Polynomial([0.0, 1.0, 0.0, 1.0])
+    cube = cl.plans.Polynomial([0.0, 1.0, 0.0, 1.0])
     assert cl.Params.for_circuit(cube, (1000,), error=1e-3, bound=2.0).trace.result.bound == 10.0
-    with pytest.raises(cl.DataError, match=r"numbers may be as large as 2\.0+e0, and the polynomial is made for those from -1 to 1"):
-        cl.Params.for_circuit(cl.Polynomial.fit(np.tanh, 7), (1000,), error=1e-3, bound=2.0)
+    with pytest.raises(cl.errors.DataError, match=r"numbers may be as large as 2\.0+e0, and the polynomial is made for those from -1 to 1"):
+        cl.Params.for_circuit(cl.plans.Polynomial.fit(np.tanh, 7), (1000,), error=1e-3, bound=2.0)
 
 
 def test_errors_of_arguments_are_no_fault_of_presets() -> None:
     for options in ({"bound": -1.0}, {"encoding": "bits"}):
-        with pytest.raises(cl.DataError):
+        with pytest.raises(cl.errors.DataError):
             cl.Params.for_circuit(lambda x: x + 1, (3,), **options)
 
 

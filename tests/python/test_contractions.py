@@ -35,14 +35,14 @@ def check(key: cl.SecretKey, f: Callable[..., Any], arrays: tuple[Any, ...], **o
             return f(*[next(rest) if is_encrypted else array for array, is_encrypted in zip(arrays, chosen, strict=True)])
 
         inputs = [array for array, is_encrypted in zip(arrays, chosen, strict=True) if is_encrypted]
-        found = cl.trace(of_encrypted, *[array.shape for array in inputs], params=key.params, encoding="slots", bound=1.0, **options)
+        found = cl.plans.trace(of_encrypted, *[array.shape for array in inputs], params=key.params, encoding="slots", bound=1.0, **options)
         keys = key.evaluation_keys(found.needs)
         result = of_encrypted(*[key.encrypt(array, encoding="slots", bound=1.0, **options).with_keys(keys) for array in inputs])
         expected = f(*arrays)
         assert result.shape == found.result.shape == np.shape(expected), chosen
         assert result.level == found.result.level, chosen
         error = np.abs(key.decrypt(result) - expected).max()
-        whole = result.T if isinstance(result, cl.TransposedCiphertext) else result
+        whole = result.T if isinstance(result, cl.types.TransposedCiphertext) else result
         assert error <= min(whole.error_bound, 1e-5), chosen
         most = max(most, found.inputs[0].level - result.level)
     return most
@@ -186,9 +186,9 @@ def test_arrays_that_were_in_coefficients_are_factors(key, f):
 @pytest.mark.parametrize("size", [40, 300])
 def test_large_products_name_the_limit_and_the_other_encoding(key, size):
     x, y = (key.encrypt(np.ones((size, size)), encoding="slots") for _ in range(2))
-    with pytest.raises(cl.DataError, match=r"at most .* encrypt both matrices in coefficients"):
+    with pytest.raises(cl.errors.DataError, match=r"at most .* encrypt both matrices in coefficients"):
         x @ y
-    with pytest.raises(cl.DataError, match="at most "):
+    with pytest.raises(cl.errors.DataError, match="at most "):
         np.einsum("ij,jk->ik", x, y)
 
 
@@ -226,5 +226,5 @@ def test_the_explanation_of_a_plain_matrix_names_what_the_product_takes(key):
     product = np.ones((2, 3)) @ x.with_keys(keys)
     assert f"level {x.level} to {product.level}" in text
     assert f"{x.layout.lanes} rows share a polynomial" in text
-    with pytest.raises(cl.ShapeError, match="needs 3 columns"):
+    with pytest.raises(cl.errors.ShapeError, match="needs 3 columns"):
         x.explain_matmul(np.ones((2, 4)))

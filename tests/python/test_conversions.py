@@ -41,7 +41,7 @@ def test_conversions_between_slots_and_coefficients(deep: Party) -> None:
     assert product.layout.order == "bit-reversed"
     x = deep.key.encrypt(numbers(5), encoding="coefficients")
     assert x.to_coefficients().layout == x.layout
-    found = cl.trace(lambda x: x.to_slots(), (5, 1024), params=deep.params, encoding="coefficients", bound=1.0)
+    found = cl.plans.trace(lambda x: x.to_slots(), (5, 1024), params=deep.params, encoding="coefficients", bound=1.0)
     data = np.sign(numbers(5, 1024))
     keys = deep.key.evaluation_keys(found.needs)
     # Under twelve public keys: the root mean square under one of them differs from the next by more than a percent.
@@ -49,19 +49,19 @@ def test_conversions_between_slots_and_coefficients(deep: Party) -> None:
     errors = np.stack([deep.key.decrypt(result) for result in results]) - data
     assert np.abs(errors).max() <= found.result.error_bound < 30 * np.sqrt(np.mean(errors**2))
     assert found.result.bound == 1.0
-    with pytest.raises(cl.MissingKeyError):
+    with pytest.raises(cl.errors.MissingKeyError):
         x.to_slots()
     for call, error in (
-        (lambda: x.to_slots(levels=0), cl.DataError),
-        (lambda: x.to_slots(levels=-1), cl.DataError),
-        (lambda: x.to_slots(levels=99), cl.DataError),
-        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=1).to_slots(levels=2), cl.LevelError),
-        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=0).to_slots(), cl.LevelError),
-        (lambda: deep.key.encrypt(numbers(4, 5), encoding="coefficients", lanes=4).to_slots(), cl.ShapeError),
-        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", lanes=4).to_coefficients(), cl.ShapeError),
-        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", bodies=2).to_coefficients(), cl.ShapeError),
-        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", order="bit-reversed").to_slots(), cl.ShapeError),
-        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients").to_lwe().to_slots(), cl.ShapeError),
+        (lambda: x.to_slots(levels=0), cl.errors.DataError),
+        (lambda: x.to_slots(levels=-1), cl.errors.DataError),
+        (lambda: x.to_slots(levels=99), cl.errors.DataError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=1).to_slots(levels=2), cl.errors.LevelError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", level=0).to_slots(), cl.errors.LevelError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="coefficients", lanes=4).to_slots(), cl.errors.ShapeError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", lanes=4).to_coefficients(), cl.errors.ShapeError),
+        (lambda: deep.key.encrypt(numbers(4, 5), encoding="slots", bodies=2).to_coefficients(), cl.errors.ShapeError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients", order="bit-reversed").to_slots(), cl.errors.ShapeError),
+        (lambda: deep.key.encrypt(numbers(5), encoding="coefficients").to_lwe().to_slots(), cl.errors.ShapeError),
     ):
         with pytest.raises(error):
             call()

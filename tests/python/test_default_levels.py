@@ -10,7 +10,7 @@ import pytest
 
 import clathrate as cl
 
-BOOTSTRAPPING = [name for name in cl.preset_names() if cl.Params.preset(name).application_levels]
+BOOTSTRAPPING = [name for name in cl.Params.preset_names() if cl.Params.preset(name).application_levels]
 SMALL = [name for name in BOOTSTRAPPING if name.startswith("insecure")]
 
 EXPRESSIONS = {
@@ -22,10 +22,10 @@ EXPRESSIONS = {
     "variance": lambda x: x.var(),
     "powers": lambda x: x**3 + x**2 - x,
     "plain arrays": lambda x: x * np.linspace(-1, 1, x.shape[-1]) - x,
-    "selection": lambda x: cl.where(np.arange(x.shape[-1]) % 2 == 0, x, x * x),
-    "concatenation": lambda x: cl.concatenate([x, x * x, x * 0.5]) if x.ndim == 2 else x * x,
+    "selection": lambda x: cl.functions.where(np.arange(x.shape[-1]) % 2 == 0, x, x * x),
+    "concatenation": lambda x: cl.functions.concatenate([x, x * x, x * 0.5]) if x.ndim == 2 else x * x,
     "inner product": lambda x: x @ x if x.ndim == 1 else (x * x).sum(axis=1),
-    "function": lambda x: cl.Polynomial([0.1, 0.5, 0.0, 0.2])(x) - x,
+    "function": lambda x: cl.plans.Polynomial([0.1, 0.5, 0.0, 0.2])(x) - x,
 }
 
 
@@ -39,11 +39,11 @@ def test_fresh_arrays_start_at_the_highest_level_of_the_application(name):
     params = cl.Params.preset(name)
     highest = params.application_levels[1]
     for encoding in ("slots", "coefficients"):
-        assert cl.trace(lambda x: x, (4,), params=params, encoding=encoding).result.level == highest
-    assert cl.trace(lambda x: x, (4,), params=params, level=params.max_level).result.level == params.max_level
-    assert cl.trace(lambda x: x * x, (4,), params=params).needs.to_dict()["relinearise"] == highest
-    assert cl.Polynomial([0.0, 1.0, 1.0]).plan(params).input_level == highest
-    assert cl.LinearTransform(np.eye(4) / 2).plan(params).input_level == highest
+        assert cl.plans.trace(lambda x: x, (4,), params=params, encoding=encoding).result.level == highest
+    assert cl.plans.trace(lambda x: x, (4,), params=params, level=params.max_level).result.level == params.max_level
+    assert cl.plans.trace(lambda x: x * x, (4,), params=params).needs.to_dict()["relinearise"] == highest
+    assert cl.plans.Polynomial([0.0, 1.0, 1.0]).plan(params).input_level == highest
+    assert cl.plans.LinearTransform(np.eye(4) / 2).plan(params).input_level == highest
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -57,7 +57,7 @@ def test_keys_and_arrays_of_owners_start_there_too(name):
         == key.public_key().encrypt([0.5], level=params.max_level).level
         == params.max_level
     )
-    x = key.encrypt([0.5]).with_keys(key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1])))
+    x = key.encrypt([0.5]).with_keys(key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1])))
     assert (x * x).level == x.rotate(1).level == highest
     assert (key.encrypt([0.5]).with_keys(key.keys_for(lambda x: x * x * x, (1,))) ** 3).level == highest - 1
 
@@ -69,7 +69,7 @@ def test_expressions_run_at_every_level_of_the_bootstrap(name, expression):
     function = EXPRESSIONS[expression]
     for shape in ((100,),):
         options = {"params": params, "encoding": "slots"}
-        found = {level: cl.trace(function, shape, level=level, **options).result for level in levels(params)}
+        found = {level: cl.plans.trace(function, shape, level=level, **options).result for level in levels(params)}
         assert len({(result.level, round(float(np.log2(result.scale)), 6)) for result in found.values()}) == 1, found
 
 
@@ -81,7 +81,7 @@ def test_expressions_give_their_numbers_at_every_level_of_the_bootstrap(name, rn
         numbers = rng.uniform(-1, 1, shape)
         for expression, function in EXPRESSIONS.items():
             for level in levels(params):
-                trace = cl.trace(function, shape, params=params, level=level, encoding="slots")
+                trace = cl.plans.trace(function, shape, params=params, level=level, encoding="slots")
                 keys = key.evaluation_keys(trace.needs)
                 x = key.encrypt(numbers, level=level, encoding="slots").with_keys(keys, bootstrap_below=trace.bootstrap_below)
                 result = function(x)
@@ -112,14 +112,14 @@ CLEAR = {
 def test_operands_of_any_scales_meet(sizes, rng):
     params = cl.Params(degree=512, insecure=True, **sizes)
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
     a, b = rng.uniform(-1, 1, (2, 3, 8))
     scale = sizes["log2_scale"]
     operations = [
         operator.add,
         operator.sub,
-        lambda x, y: cl.concatenate([x, y]),
-        lambda x, y: cl.where(a > 0, x, y),
+        lambda x, y: cl.functions.concatenate([x, y]),
+        lambda x, y: cl.functions.where(a > 0, x, y),
         lambda x, y: x * 0.5 + y * y,
     ]
     clear = [
@@ -138,7 +138,7 @@ def test_operands_of_any_scales_meet(sizes, rng):
                     for operation, wanted in zip(operations, clear, strict=True):
                         try:
                             result = operation(left.with_keys(keys), right.with_keys(keys))
-                        except cl.LevelError:
+                        except cl.errors.LevelError:
                             assert level == 2, (bits, level)
                             continue
                         met += 1
@@ -156,20 +156,20 @@ def test_a_trace_takes_a_level_that_works_where_the_lowest_does_not():
         # Without a bootstrap before the last product, this is above where the array is.
         return x.drop_to_level(lowest + 1)
 
-    with pytest.raises(cl.LevelError):
-        cl.trace(picky, (8,), params=params, bootstrap_below=lowest)
-    found = cl.trace(picky, (8,), params=params)
+    with pytest.raises(cl.errors.LevelError):
+        cl.plans.trace(picky, (8,), params=params, bootstrap_below=lowest)
+    found = cl.plans.trace(picky, (8,), params=params)
     assert found.bootstrap_below is not None
     assert found.bootstrap_below > lowest
 
 
 def test_a_trace_that_no_level_serves_says_what_each_of_them_lacks():
     params = cl.Params.preset("insecure_boot")
-    deep = cl.Polynomial(np.full(41, 0.02))
+    deep = cl.plans.Polynomial(np.full(41, 0.02))
     with pytest.raises(
-        cl.LevelError, match="level 9 would be needed, and arrays under these parameters have levels up to 6: lower the degree"
+        cl.errors.LevelError, match="level 9 would be needed, and arrays under these parameters have levels up to 6: lower the degree"
     ):
-        cl.trace(lambda x: deep(x * x), (8,), params=params)
+        cl.plans.trace(lambda x: deep(x * x), (8,), params=params)
     seen = []
 
     def different(x):
@@ -180,10 +180,10 @@ def test_a_trace_that_no_level_serves_says_what_each_of_them_lacks():
         return x.drop_to_level(x.level + len(seen))
 
     with pytest.raises(
-        cl.LevelError,
+        cl.errors.LevelError,
         match=r"cannot drop from level \d to level \d: .*\(so with bootstraps below level 3; below 4: cannot .*; below 5: cannot",
     ):
-        cl.trace(different, (8,), params=params)
+        cl.plans.trace(different, (8,), params=params)
     # Without a bootstrap, and with bootstraps below each of three levels.
     assert len(seen) == 4
 

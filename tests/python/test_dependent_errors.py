@@ -60,7 +60,7 @@ LANE_BY_LANE = {
 def test_noise_of_lanes_is_neither_one_nor_many(deep, name):
     params, key = deep
     f, arrays = LANE_BY_LANE[name]
-    found = cl.trace(f, *(cl.Input(x.shape, bound=bound, **options) for x, bound, options in arrays), params=params)
+    found = cl.plans.trace(f, *(cl.Input(x.shape, bound=bound, **options) for x, bound, options in arrays), params=params)
     errors, clear = [], f(*(x for x, _, _ in arrays))
     # The errors of products are far from normal, so few numbers need many runs for a root mean square that is known within a fifth.
     runs = 5 if found.result.size >= 32 else 20
@@ -82,7 +82,7 @@ def test_plain_sums_leave_the_noise_of_rotations_as_it_is(deep, scale):
     def f(x):
         return sum(rolled(x * scale + count, 1) for count in range(40))
 
-    found = cl.trace(f, (256,), params=params, bound=1.0)
+    found = cl.plans.trace(f, (256,), params=params, bound=1.0)
     keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(2)
     arrays = [rng.uniform(-1, 1, 256) for _ in range(8)]
     errors = np.stack([key.decrypt(f(public.encrypt(x, bound=1.0).with_keys(keys))) - f(x) for x in arrays])
@@ -143,7 +143,7 @@ def in_pairs(arrays):
 def test_typical_errors_are_those_of_errors_that_depend_on_each_other(deep, name):
     params, key = deep
     f, lengths = DEPENDENT[name]
-    found = cl.trace(f, *((length,) for length in lengths), params=params, bound=1.0, encoding="slots")
+    found = cl.plans.trace(f, *((length,) for length in lengths), params=params, bound=1.0, encoding="slots")
     keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(3)
     # What few numbers come out of varies more from run to run, and all of a result's errors may be of one size.
     runs = 2 if len(lengths) > 2 else 24 if found.result.size > 64 else 200
@@ -201,7 +201,7 @@ def test_errors_that_add_up_are_within_the_bound(name, encoding):
     params = cl.Params.preset("insecure_deep" if encoding == "coefficients" else "insecure_small")
     key = cl.SecretKey.generate(params)
     options = {"encoding": encoding, "bound": bound}
-    found = cl.trace(f, *(array.shape for array in arrays), params=params, **options)
+    found = cl.plans.trace(f, *(array.shape for array in arrays), params=params, **options)
     keys = key.evaluation_keys(found.needs)
     # So many that a root mean square of single numbers is known well enough.
     runs = 3 if name in NOT_TYPICAL else 16

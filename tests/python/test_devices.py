@@ -32,14 +32,14 @@ def test_a_missing_device_is_an_error_with_a_remedy():
     if isinstance(found, list) and found:
         assert cl.Runtime(device="cuda").device == "cuda:0"
     else:
-        with pytest.raises(cl.DeviceError, match=r"NVIDIA.*device=\"cpu\""):
+        with pytest.raises(cl.errors.DeviceError, match=r"NVIDIA.*device=\"cpu\""):
             cl.Runtime(device="cuda")
-        with pytest.raises(cl.DeviceError, match="NVIDIA"):
+        with pytest.raises(cl.errors.DeviceError, match="NVIDIA"):
             cl.Params.preset("insecure_tiny").to("cuda:0")
-    with pytest.raises(cl.DataError, match=r'"tpu".*use "cpu", "cuda"'):
+    with pytest.raises(cl.errors.DataError, match=r'"tpu".*use "cpu", "cuda"'):
         cl.Runtime(device="tpu")
     for name in ["cuda:-1", "cuda:01", "cuda:x", "CUDA", ""]:
-        with pytest.raises(cl.DataError, match="`device` is"):
+        with pytest.raises(cl.errors.DataError, match="`device` is"):
             cl.Runtime(device=name)
 
 
@@ -48,7 +48,7 @@ def test_the_processor_is_a_device_too():
     assert params.runtime.device == "cpu"
     assert params.to("cpu") == params
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
     x = key.encrypt([1.0, 2.0]).with_keys(keys)
     assert x.to("cpu").keys is keys, "what stays where it is keeps its keys"
     assert np.allclose(key.decrypt(x.to("cpu") * x), [1.0, 4.0], atol=1e-6)
@@ -59,13 +59,13 @@ def test_arrays_compute_on_the_device_and_come_back(there):
     rng = np.random.default_rng(5)
     x, w = rng.uniform(-1, 1, (6, 50)), rng.uniform(-1, 1, (3, 6))
     key = cl.SecretKey.generate(there)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, -3]))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1, -3]))
     slots, rows = key.encrypt(x[0]).with_keys(keys), key.encrypt(x, encoding="coefficients")
     assert slots.params.runtime.device == DEVICE
     results = {
         "product": (slots * slots + slots, x[0] ** 2 + x[0]),
         "matrix product": (w @ rows, w @ x),
-        "polynomial": (cl.Polynomial([0.5, 1.0, 0.25])(slots), 0.5 + x[0] + 0.25 * x[0] ** 2),
+        "polynomial": (cl.plans.Polynomial([0.5, 1.0, 0.25])(slots), 0.5 + x[0] + 0.25 * x[0] ** 2),
     }
     home = key.to("cpu")
     for name, (found, expected) in results.items():
@@ -84,7 +84,7 @@ def test_arrays_compute_on_the_device_and_come_back(there):
 def test_keys_of_the_processor_serve_on_the_device(there, tmp_path):
     params = cl.Params.preset("insecure_small")
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
     x = key.encrypt([0.5, -1.5])
     x.save(tmp_path / "x.clt")
     for arrived in (x.to(DEVICE), cl.Ciphertext.load(tmp_path / "x.clt", there)):
@@ -99,18 +99,18 @@ def test_keys_of_the_processor_serve_on_the_device(there, tmp_path):
 def test_operands_on_two_devices_are_refused(there):
     key = cl.SecretKey.generate(there)
     x = key.encrypt([1.0])
-    with pytest.raises(cl.DeviceError, match=rf"`{ITS_NAME}`.*ct\.to"):
+    with pytest.raises(cl.errors.DeviceError, match=rf"`{ITS_NAME}`.*ct\.to"):
         x + x.to("cpu")
-    with pytest.raises(cl.DeviceError, match=rf"`host`.*`{ITS_NAME}`|`{ITS_NAME}`.*`host`"):
+    with pytest.raises(cl.errors.DeviceError, match=rf"`host`.*`{ITS_NAME}`|`{ITS_NAME}`.*`host`"):
         x.to("cpu") + x
     assert np.allclose(key.decrypt(x + x), [2.0], atol=1e-6)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
-    with pytest.raises(cl.DeviceError, match=r'the array is on the device "cpu".*keys\.to\("cpu"\)'):
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
+    with pytest.raises(cl.errors.DeviceError, match=r'the array is on the device "cpu".*keys\.to\("cpu"\)'):
         x.to("cpu").with_keys(keys)
     y = x.to("cpu").with_keys(keys.to("cpu"))
     assert np.allclose(key.to("cpu").decrypt(y * y), [1.0], atol=1e-6)
-    for join in (cl.stack, cl.hstack):
-        with pytest.raises(cl.DeviceError, match=r"ct\.to"):
+    for join in (cl.functions.stack, cl.functions.hstack):
+        with pytest.raises(cl.errors.DeviceError, match=r"ct\.to"):
             join([x, x.to("cpu")])
 
 
@@ -127,7 +127,7 @@ def test_pickles_come_back_on_the_processor(there):
 def test_dry_runs_and_plans_are_priced_for_the_device():
     seconds = {}
     for device in ("cpu", DEVICE):
-        seconds[device] = cl.trace(lambda x: x * x, (100,), params=cl.Params.preset("n15", device=device)).seconds
+        seconds[device] = cl.plans.trace(lambda x: x * x, (100,), params=cl.Params.preset("n15", device=device)).seconds
     assert 0 < seconds[DEVICE] < seconds["cpu"] / 10
 
 
@@ -138,13 +138,13 @@ def test_memory_on_the_device_has_a_limit(there):
     kept = [x]
     try:
         cl.set_device_memory_limit(2**20, device=DEVICE)
-        with pytest.raises(cl.NotEnoughMemoryError, match=r"of 1\.0 MiB|1048576"):
+        with pytest.raises(cl.errors.NotEnoughMemoryError, match=r"of 1\.0 MiB|1048576"):
             kept.extend(key.encrypt(np.ones((64, 64))) for _ in range(10))
     finally:
         cl.set_device_memory_limit(None, device=DEVICE)
     assert np.allclose(key.decrypt(x + x), [2.0, 4.0], atol=1e-6)
     for limit, device, words in [(-1, DEVICE, "`limit`"), (1, "cpu", "CLATHRATE_MEMORY_LIMIT"), (1, "tpu", "`device` is")]:
-        with pytest.raises(cl.DataError, match=words):
+        with pytest.raises(cl.errors.DataError, match=words):
             cl.set_device_memory_limit(limit, device=device)
 
 
@@ -180,7 +180,7 @@ assert abs(owner.decrypt(found) - x @ y) < 1e-4
 try:
     cl.set_device_memory_limit(1)
     owner.encrypt(np.ones((50, 50)))
-except cl.NotEnoughMemoryError as error:
+except cl.errors.NotEnoughMemoryError as error:
     assert "stand-in device has no room" in str(error), error
 else:
     raise AssertionError("no room for that")

@@ -20,13 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 SECTION = re.compile(r"^([A-Z][a-z]+)\n-{3,}$", re.M)
 
 
+def every_name() -> list[tuple[str, Any]]:
+    """The names of the package and of its parts, with what they are."""
+    parts = [thing for thing in vars(cl).values() if inspect.ismodule(thing) and thing.__name__.split(".")[-1] in cl.__all__]
+    assert len(parts) == 6
+    named = {name: getattr(place, name) for place in (cl, *parts) for name in place.__all__ if name != "__version__"}
+    return [(name, thing) for name, thing in named.items() if not inspect.ismodule(thing)]
+
+
 def public() -> dict[str, Any]:
     """Everything public by name: classes, functions, methods and properties, as attributes are found in their owner, mixins included."""
     found: dict[str, Any] = {}
-    for name in cl.__all__:
-        thing = getattr(cl, name)
-        if name in ("__version__", "errors"):
-            continue
+    for name, thing in every_name():
         found[name] = thing
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             own = [base for base in thing.__mro__ if base.__module__.startswith("clathrate")]
@@ -96,7 +101,7 @@ def test_sections_state_each_parameter_with_its_type_and_each_result(name):
         assert re.fullmatch(r"\*?\w+ : \S.*", entry), entry
         assert entry.endswith(", optional") == (parameter.default is not parameter.empty), entry
     for error in entries(found.get("Raises", "")):
-        assert error == "TypeError" or issubclass(getattr(cl, error), cl.ClathrateError)
+        assert error == "TypeError" or issubclass(getattr(cl.errors, error), cl.ClathrateError)
     if not inspect.isclass(thing) and name not in ("EvaluationKeys.drop_derived",):
         assert len(entries(found.get("Returns", ""))) == 1, "one type"
 
@@ -165,15 +170,35 @@ def test_every_raised_class_is_documented_where_it_is_raised():
         "Ciphertext.drop_to_level": lambda: ct.drop_to_level(9),
         "Ciphertext.matmul": lambda: ct.matmul(np.ones((2, 2))),
         "SecretKey.decrypt_to_share": lambda: key.decrypt_to_share(ct, 119, honest_evaluator=True),
-        "SecretKey.evaluation_keys": lambda: key.evaluation_keys(cl.Needs(ranks=[1])),
+        "SecretKey.evaluation_keys": lambda: key.evaluation_keys(cl.keys.Needs(ranks=[1])),
         "Params.scale": lambda: params.scale(9),
         "Params.preset": lambda: cl.Params.preset("none"),
         "load": lambda: cl.load("/nonexistent/file"),
-        "Polynomial.plan": lambda: cl.Polynomial(np.ones(300)).plan(params),
+        "Polynomial.plan": lambda: cl.plans.Polynomial(np.ones(300)).plan(params),
         "Runtime": lambda: cl.Runtime(threads=0),
     }
     for name, call in fails.items():
         with pytest.raises(cl.ClathrateError) as caught:
             call()
         stated = entries(sections(inspect.getdoc(PUBLIC[name]))["Raises"])
-        assert any(isinstance(caught.value, getattr(cl, error)) for error in stated), (name, caught.value)
+        assert any(isinstance(caught.value, getattr(cl.errors, error)) for error in stated), (name, caught.value)
+
+
+def test_few_names_are_at_the_top_and_each_class_is_where_it_says() -> None:
+    assert len(cl.__all__) <= 30
+    places = (cl, cl.clients, cl.errors, cl.functions, cl.keys, cl.plans, cl.types)
+    names = [(place, name) for place in places for name in place.__all__ if (place, name) != (cl, "ClathrateError")]
+    assert len({name for _, name in names}) == len(names)
+    for place, name in names:
+        thing = getattr(place, name)
+        if inspect.isclass(thing):
+            assert f"{thing.__module__}.{thing.__name__}" in (f"{place.__name__}.{name}", "clathrate.errors.ClathrateError")
+
+
+def test_names_that_moved_say_where_they_are() -> None:
+    for place in (cl.clients, cl.errors, cl.functions, cl.keys, cl.plans, cl.types):
+        for name in set(place.__all__) - set(cl.__all__):
+            with pytest.warns(DeprecationWarning, match=rf"`clathrate\.{name}` is `{place.__name__}\.{name}` now"):
+                assert getattr(cl, name) is getattr(place, name)
+    with pytest.raises(AttributeError, match="module 'clathrate' has no attribute 'nothing'"):
+        cl.nothing  # type: ignore[attr-defined]  # noqa: B018

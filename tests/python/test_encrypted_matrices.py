@@ -24,7 +24,7 @@ def owner(tiny: cl.Params) -> cl.SecretKey:
 
 @pytest.fixture(scope="module")
 def keys(tiny: cl.Params, owner: cl.SecretKey) -> cl.EvaluationKeys:
-    needs = cl.trace(lambda x, y: (x @ y, x.T @ x), (5, 7), (7, 6), params=tiny, encoding="coefficients").needs
+    needs = cl.plans.trace(lambda x, y: (x @ y, x.T @ x), (5, 7), (7, 6), params=tiny, encoding="coefficients").needs
     return owner.evaluation_keys(needs)
 
 
@@ -45,7 +45,7 @@ def test_products_are_those_of_numpy(owner: cl.SecretKey, keys: cl.EvaluationKey
         assert product.shape == (rows, columns)
         np.testing.assert_allclose(owner.decrypt(product.rescale()), A @ B, atol=1e-7)
     both = xt.T @ encrypted(owner, B.T, keys).T
-    assert isinstance(both, cl.TransposedCiphertext)
+    assert isinstance(both, cl.types.TransposedCiphertext)
     np.testing.assert_allclose(owner.decrypt(both.rescale()), A @ B, atol=1e-7)
 
 
@@ -56,9 +56,9 @@ def test_plain_factors_on_both_sides(owner: cl.SecretKey, keys: cl.EvaluationKey
     np.testing.assert_allclose(owner.decrypt((encrypted(owner, A, keys) @ W).rescale()), A @ W, atol=1e-7)
     np.testing.assert_allclose(owner.decrypt((W.T @ view.with_keys(keys).T).rescale()), W.T @ A.T, atol=1e-8)
     np.testing.assert_allclose(owner.decrypt((numbers(2, 5) @ view.with_keys(keys)).rescale()), numbers(2, 5) @ A, atol=1e-7)
-    with pytest.raises(cl.MissingKeyError, match="needs no key"):
+    with pytest.raises(cl.errors.MissingKeyError, match="needs no key"):
         encrypted(owner, A) @ W
-    with pytest.raises(cl.ShapeError):
+    with pytest.raises(cl.errors.ShapeError):
         view @ W.T
 
 
@@ -98,20 +98,20 @@ def test_rows_are_picked_and_joined_as_by_numpy(owner: cl.SecretKey) -> None:
     mask = np.array([True, False, True, False, True])
     for index in (slice(1, 3), 2, -1, [3, 0, 3], mask, (slice(None, None, 2), slice(None)), ...):
         np.testing.assert_allclose(owner.decrypt(x[index]), A[index], atol=1e-8)
-    whole = cl.vstack([x, y, x[0]])
+    whole = cl.functions.vstack([x, y, x[0]])
     assert whole.level == 2
     np.testing.assert_allclose(owner.decrypt(whole), np.vstack([A, B, A[0]]), atol=1e-8)
     with pytest.raises(IndexError):
         x[5]
-    with pytest.raises(cl.DataError):
+    with pytest.raises(cl.errors.DataError):
         x[[]]
-    with pytest.raises(cl.DataError):
-        cl.vstack([])
-    with pytest.raises(cl.ShapeError):
-        cl.vstack([x, owner.encrypt(numbers(2, 69), encoding="coefficients")])
-    with pytest.raises(cl.ShapeError, match="to_mlwe"):
+    with pytest.raises(cl.errors.DataError):
+        cl.functions.vstack([])
+    with pytest.raises(cl.errors.ShapeError):
+        cl.functions.vstack([x, owner.encrypt(numbers(2, 69), encoding="coefficients")])
+    with pytest.raises(cl.errors.ShapeError, match="to_mlwe"):
         owner.encrypt(numbers(4, 8), encoding="coefficients", lanes="most")[1]
-    with pytest.raises(cl.ShapeError):
+    with pytest.raises(cl.errors.ShapeError):
         owner.encrypt(numbers(4, 8), bodies=2, axis="rows")[1]
 
 
@@ -158,8 +158,8 @@ def test_picked_columns_compute(tiny: cl.Params, owner: cl.SecretKey, keys: cl.E
     np.testing.assert_allclose(owner.decrypt(x.T.to_rows()), A[:, 4:11].T, atol=1e-7)
     np.testing.assert_allclose(owner.decrypt(x + 1.5), A[:, 4:11] + 1.5, atol=1e-8)
     fresh = encrypted(owner, numbers(2, 7, seed=3))
-    np.testing.assert_allclose(owner.decrypt(cl.vstack([x, fresh])), np.vstack([A[:, 4:11], numbers(2, 7, seed=3)]), atol=1e-8)
-    found = cl.trace(lambda x: x[1:3, 4:11], (5, 20), params=tiny, encoding="coefficients", bound=1.0)
+    np.testing.assert_allclose(owner.decrypt(cl.functions.vstack([x, fresh])), np.vstack([A[:, 4:11], numbers(2, 7, seed=3)]), atol=1e-8)
+    found = cl.plans.trace(lambda x: x[1:3, 4:11], (5, 20), params=tiny, encoding="coefficients", bound=1.0)
     assert found.result.shape == (2, 7)
     assert found.result.bound == 1.0
     assert not found.needs.rotations
@@ -171,8 +171,8 @@ def test_picked_columns_compute(tiny: cl.Params, owner: cl.SecretKey, keys: cl.E
     np.testing.assert_allclose(owner.decrypt((W @ part).rescale()), W @ A[:, 17:19], atol=1e-7)
     again = cl.from_bytes(part.to_bytes(), tiny)
     np.testing.assert_array_equal(owner.decrypt(again), owner.decrypt(part))
-    client = cl.LightClient(owner)
-    receiver = cl.Receiver(tiny, client.introduction, owner.authentication_key())
+    client = cl.clients.LightClient(owner)
+    receiver = cl.clients.Receiver(tiny, client.introduction, owner.authentication_key())
     np.testing.assert_allclose(client.decrypt(receiver.reply(encrypted(owner, A).drop_to_level(0)[0, 3:5])), A[0, 3:5], atol=1e-4)
 
 
@@ -203,39 +203,39 @@ def test_columns_that_cannot_be_picked_say_what_to_do(owner: cl.SecretKey) -> No
             refused()
     assert x[:, None].shape == (3, 1, 70)
     for refused in (lambda: x[:, 3:3], lambda: x[:, 5:2], lambda: x[:, 90:99], lambda: v[70:], lambda: x.T[4:4]):
-        with pytest.raises(cl.DataError, match="no entries"):
+        with pytest.raises(cl.errors.DataError, match="no entries"):
             refused()
-    with pytest.raises(cl.ShapeError, match=r"a multiple of 64.*x.T.to_rows\(\)"):
+    with pytest.raises(cl.errors.ShapeError, match=r"a multiple of 64.*x.T.to_rows\(\)"):
         x[:, 60:66]
-    with pytest.raises(cl.ShapeError, match=r"a multiple of 64.*one column"):
+    with pytest.raises(cl.errors.ShapeError, match=r"a multiple of 64.*one column"):
         v[60:66]
-    with pytest.raises(cl.MissingKeyError):
+    with pytest.raises(cl.errors.MissingKeyError):
         owner.encrypt(numbers(2, 8), encoding="slots")[:, 2:4]
-    with pytest.raises(cl.ShapeError, match="split_mask"):
+    with pytest.raises(cl.errors.ShapeError, match="split_mask"):
         owner.encrypt(numbers(2, 150), encoding="coefficients", bodies=2, axis="chunks")[:, 64:70]
 
 
 def test_vstack_says_what_it_takes(owner: cl.SecretKey) -> None:
     x = encrypted(owner, numbers(3, 4))
     for refused, message in [
-        (lambda: cl.vstack(x), r"a list of ciphertexts, `cl.vstack\(\[x, y\]\)`, and a Ciphertext"),
-        (lambda: cl.vstack(x.T), "a TransposedCiphertext was given"),
-        (lambda: cl.vstack(3), "an? int was given"),
-        (lambda: cl.vstack(None), "NoneType"),
-        (lambda: cl.vstack([x, x.T]), r"part 1 is a view of a transposed matrix: take its rows by `x.T.to_rows\(\)`"),
-        (lambda: cl.vstack([numbers(1, 4), x]), "part 0 is a ndarray: encrypt it first"),
-        (lambda: cl.vstack([x, [1.0, 2.0]]), "part 1 is a list: encrypt it first"),
-        (lambda: cl.vstack(numbers(2, 4)), "part 0 is a ndarray"),
+        (lambda: cl.functions.vstack(x), r"a list of ciphertexts, `cl.functions.vstack\(\[x, y\]\)`, and a Ciphertext"),
+        (lambda: cl.functions.vstack(x.T), "a TransposedCiphertext was given"),
+        (lambda: cl.functions.vstack(3), "an? int was given"),
+        (lambda: cl.functions.vstack(None), "NoneType"),
+        (lambda: cl.functions.vstack([x, x.T]), r"part 1 is a view of a transposed matrix: take its rows by `x.T.to_rows\(\)`"),
+        (lambda: cl.functions.vstack([numbers(1, 4), x]), "part 0 is a ndarray: encrypt it first"),
+        (lambda: cl.functions.vstack([x, [1.0, 2.0]]), "part 1 is a list: encrypt it first"),
+        (lambda: cl.functions.vstack(numbers(2, 4)), "part 0 is a ndarray"),
     ]:
         with pytest.raises(TypeError, match=message):
             refused()
-    np.testing.assert_allclose(owner.decrypt(cl.vstack((x, x[1]))), np.vstack([numbers(3, 4), numbers(3, 4)[1]]), atol=1e-8)
+    np.testing.assert_allclose(owner.decrypt(cl.functions.vstack((x, x[1]))), np.vstack([numbers(3, 4), numbers(3, 4)[1]]), atol=1e-8)
 
 
 def test_rows_that_share_polynomials_are_multiplied_and_packed(tiny: cl.Params, owner: cl.SecretKey) -> None:
     A, B = numbers(6, 5), numbers(6, 8, seed=1)
-    plan = cl.PackingPlan(tiny, degree=8, method="column")
-    needs = cl.trace(lambda x, y: (x.T @ y, x.T.to_rows()), (6, 5), (6, 8), params=tiny, lanes="most", encoding="coefficients").needs
+    plan = cl.plans.PackingPlan(tiny, degree=8, method="column")
+    needs = cl.plans.trace(lambda x, y: (x.T @ y, x.T.to_rows()), (6, 5), (6, 8), params=tiny, lanes="most", encoding="coefficients").needs
     keys = owner.evaluation_keys(needs | plan.needs)
     x, y = (owner.encrypt(z, encoding="coefficients", lanes="most").with_keys(keys) for z in (A, B))
     product = (x.T @ y).rescale()
@@ -248,7 +248,7 @@ def test_rows_that_share_polynomials_are_multiplied_and_packed(tiny: cl.Params, 
     for columns in (1, 2):
         z = owner.encrypt(numbers(6, columns), encoding="coefficients", lanes="most").with_keys(keys)
         if columns == 1:
-            with pytest.raises(cl.ShapeError, match="without lanes"):
+            with pytest.raises(cl.errors.ShapeError, match="without lanes"):
                 z.T.to_rows()
         else:
             np.testing.assert_allclose(owner.decrypt(z.T.to_rows()), numbers(6, columns).T, atol=1e-7)
@@ -258,7 +258,7 @@ def test_views_refuse_what_ciphertexts_refuse(owner: cl.SecretKey) -> None:
     view = encrypted(owner, numbers(3, 4)).T
     masked = np.ma.masked_array(np.ones((4, 3)), mask=np.eye(4, 3))
     for refused in (lambda: view + masked, lambda: masked - view, lambda: view @ masked.T):
-        with pytest.raises((TypeError, cl.DataError)):
+        with pytest.raises((TypeError, cl.errors.DataError)):
             refused()
     for refused in (
         lambda: view + np.ones((7, 9)),
@@ -266,7 +266,7 @@ def test_views_refuse_what_ciphertexts_refuse(owner: cl.SecretKey) -> None:
         lambda: view @ np.ones((4, 4)),
         lambda: view @ [[1.0], [2.0]],
     ):
-        with pytest.raises(cl.ShapeError):
+        with pytest.raises(cl.errors.ShapeError):
             refused()
     for refused in (
         lambda: np.asarray(view),
@@ -277,28 +277,28 @@ def test_views_refuse_what_ciphertexts_refuse(owner: cl.SecretKey) -> None:
     ):
         with pytest.raises((TypeError, ValueError)):
             refused()
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
     for counter in (-1, 2**64, 1.5):
-        with pytest.raises(cl.DataError, match="out of range"):
+        with pytest.raises(cl.errors.DataError, match="out of range"):
             client.encrypt([1.0], counter=counter)
 
 
 def test_products_say_what_does_not_fit(tiny: cl.Params, owner: cl.SecretKey, keys: cl.EvaluationKeys) -> None:
     x = encrypted(owner, numbers(3, 4), keys)
-    with pytest.raises(cl.ShapeError, match="columns on the left"):
+    with pytest.raises(cl.errors.ShapeError, match="columns on the left"):
         x @ x
-    with pytest.raises(cl.ShapeError, match="columns on the left"):
+    with pytest.raises(cl.errors.ShapeError, match="columns on the left"):
         x.T @ x.T.T[:2]
-    with pytest.raises(cl.MissingKeyError):
+    with pytest.raises(cl.errors.MissingKeyError):
         owner.encrypt(numbers(3, 4), encoding="slots").T @ owner.encrypt(numbers(3, 4), encoding="slots")
-    with pytest.raises(cl.MissingKeyError):
+    with pytest.raises(cl.errors.MissingKeyError):
         encrypted(owner, numbers(3, 4)).T @ encrypted(owner, numbers(3, 4))
-    few = owner.evaluation_keys(cl.Needs(relinearise=True, rotations=[1]))
-    with pytest.raises(cl.MissingKeyError, match="conjugate"):
+    few = owner.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1]))
+    with pytest.raises(cl.errors.MissingKeyError, match="conjugate"):
         encrypted(owner, numbers(3, 4), few).T @ x
-    with pytest.raises(cl.CancelledError):
+    with pytest.raises(cl.errors.CancelledError):
         x.T.matmul(x, progress=lambda done, _: done < 2)
-    with pytest.raises(cl.WrongSecretError):
+    with pytest.raises(cl.errors.WrongSecretError):
         x.T @ encrypted(cl.SecretKey.generate(tiny), numbers(3, 4))
     with pytest.raises(TypeError):
         x.matmul(x)
@@ -319,12 +319,12 @@ def test_weights_larger_than_a_block_are_read_in_rows(owner: cl.SecretKey, tmp_p
     assert seen[-1][0] == seen[-1][1]
     bad = np.array(weights)
     bad[4098, 3] = np.inf
-    with pytest.raises(cl.DataError, match="4098"):
+    with pytest.raises(cl.errors.DataError, match="4098"):
         encrypted(owner, X).matmul(bad)
 
 
 def test_traces_predict_the_error_of_products(tiny: cl.Params, owner: cl.SecretKey, keys: cl.EvaluationKeys) -> None:
-    trace = cl.trace(lambda x, y: (x.T @ y).rescale(), (7, 5), (7, 6), params=tiny, encoding="coefficients", bound=1.0)
+    trace = cl.plans.trace(lambda x, y: (x.T @ y).rescale(), (7, 5), (7, 6), params=tiny, encoding="coefficients", bound=1.0)
     A, B = numbers(7, 5), numbers(7, 6, seed=4)
     product = (encrypted(owner, A, keys).T @ encrypted(owner, B)).rescale()
     error = np.sqrt(np.mean((owner.decrypt(product) - A.T @ B) ** 2))
@@ -333,27 +333,27 @@ def test_traces_predict_the_error_of_products(tiny: cl.Params, owner: cl.SecretK
 
 
 def test_light_clients_send_numbers(tiny: cl.Params, owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner, precision_bits=16)
-    receiver = cl.Receiver(tiny, client.introduction, owner.authentication_key())
+    client = cl.clients.LightClient(owner, precision_bits=16)
+    receiver = cl.clients.Receiver(tiny, client.introduction, owner.authentication_key())
     readings = numbers(3, 4)
     messages = [client.encrypt(reading) for reading in readings]
     assert len(messages[0]) == 28 + (4 * client.bits_per_number + 7) // 8
     samples = receiver.receive(messages, shape=(3, 4))
-    plan = cl.PackingPlan(tiny, level=0)
+    plan = cl.plans.PackingPlan(tiny, level=0)
     packed = samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)
     np.testing.assert_allclose(owner.decrypt(packed), readings, atol=1e-4)
     np.testing.assert_allclose(client.decrypt(receiver.reply(packed)), readings.ravel(), atol=1e-4)
     assert client.next_counter == 12
-    with pytest.raises(cl.DataError, match="twice"):
+    with pytest.raises(cl.errors.DataError, match="twice"):
         client.encrypt([1.0], counter=3)
     for bad in (b"", b"x" * 40, messages[0][:-1], messages[0] + b"\x00"):
-        with pytest.raises(cl.DataError):
+        with pytest.raises(cl.errors.DataError):
             receiver.receive([bad])
-    with pytest.raises(cl.DataError):
-        cl.Receiver(tiny, b"CLLI", owner.authentication_key())
-    with pytest.raises(cl.DataError):
+    with pytest.raises(cl.errors.DataError):
+        cl.clients.Receiver(tiny, b"CLLI", owner.authentication_key())
+    with pytest.raises(cl.errors.DataError):
         client.decrypt(b"CLLR\x01")
-    with pytest.raises(cl.DataError):
+    with pytest.raises(cl.errors.DataError):
         client.encrypt([float("nan")])
     with pytest.raises(TypeError):
         client.encrypt([1j])
@@ -364,14 +364,14 @@ def test_light_clients_send_numbers(tiny: cl.Params, owner: cl.SecretKey) -> Non
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_client_is_refused(owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             client.encrypt([1.0])
             os.write(writer, b"a message")
-        except cl.DataError as error:
+        except cl.errors.DataError as error:
             os.write(writer, str(error).encode())
         finally:
             os._exit(0)

@@ -75,15 +75,15 @@ def test_table_of_presets_that_bootstrap_is_what_plans_say():
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if re.match(r"\| `\w+` \| 2\^", line)]
     said = {row[0].strip("`"): row[1:5] for row in rows}
     assert set(said) == {
-        name for name in cl.preset_names() if not name.startswith("insecure") and cl.Params.preset(name).application_levels
+        name for name in cl.Params.preset_names() if not name.startswith("insecure") and cl.Params.preset(name).application_levels
     }
     for name, row in said.items():
         params = cl.Params.preset(name)
         try:
-            plan = cl.BootstrapPlan(params)
+            plan = cl.plans.BootstrapPlan(params)
             low = plan.input_level
-        except cl.DataError:  # its level 0 is too short for anything but half bootstraps
-            plan, low = cl.SamplesPlan(params, params.slot_count), 0
+        except cl.errors.DataError:  # its level 0 is too short for anything but half bootstraps
+            plan, low = cl.plans.SamplesPlan(params, params.slot_count), 0
         bits = params.log2_q(plan.output_level) - params.log2_q(low)
         degree, slots = int(np.log2(params.degree)), int(np.log2(params.slot_count))
         expected = [f"2^{degree}", f"2^{slots}", f"{plan.output_level - low}, {bits:.0f}", f"2^{plan.log2_failure:.1f}"]

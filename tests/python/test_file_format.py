@@ -113,7 +113,7 @@ def test_ciphertexts_of_another_degree_are_decrypted_independently(rng, tmp_path
     data = rng.normal(size=10)
     for ct in (
         relative.encrypt(data, level=1),
-        owner.encrypt(data, level=1).with_keys(owner.evaluation_keys(cl.Needs(to_rlwe=True))).to_rlwe(),
+        owner.encrypt(data, level=1).with_keys(owner.evaluation_keys(cl.keys.Needs(to_rlwe=True))).to_rlwe(),
     ):
         assert inspected(tmp_path, ct)["relative"] == f"{ct.degree}x{ct.rank}"
         assert_close(independently(tmp_path, ct, owner), data, 1e-6)
@@ -207,7 +207,7 @@ def test_joined_secrets_are_rearranged_as_the_page_says(rng, tmp_path, bodies, a
     owner = cl.SecretKey.generate(params)
     shape = (3, 10) if encoding == "slots" else (3, 40)
     placing = {"encoding": encoding, "bodies": bodies, "axis": axis}
-    needs = cl.trace(lambda x: x.to_rlwe(), shape, params=params, level=1, **placing).needs
+    needs = cl.plans.trace(lambda x: x.to_rlwe(), shape, params=params, level=1, **placing).needs
     data = rng.uniform(-1, 1, shape)
     result = owner.encrypt(data, level=1, **placing).with_keys(owner.evaluation_keys(needs)).to_rlwe()
     assert inspected(tmp_path, result)["relative"] == "64x1"
@@ -221,7 +221,7 @@ def test_secrets_of_lower_ranks_are_cut_as_the_page_says(rng, tmp_path, ranks):
     params = cl.Params.preset("insecure_dpad")
     owner = cl.SecretKey.generate(params)
     data = rng.uniform(-1, 1, 10)
-    ct = owner.encrypt(data, level=0).with_keys(owner.evaluation_keys(cl.Needs(ranks=ranks)))
+    ct = owner.encrypt(data, level=0).with_keys(owner.evaluation_keys(cl.keys.Needs(ranks=ranks)))
     for rank in ranks:
         ct = ct.to_rank(rank)
     # Cut, and split after that.
@@ -235,7 +235,7 @@ def test_secrets_of_lower_ranks_are_cut_as_the_page_says(rng, tmp_path, ranks):
 def test_shared_masks_and_computed_bodies_are_decrypted_independently(owner, rng, tmp_path):
     data = rng.uniform(-1, 1, (7, 12))
     for bodies in (2, 5):
-        keys = owner.evaluation_keys(cl.Needs(shared_mask=bodies) | cl.Needs(rotations=[1], bodies=bodies))
+        keys = owner.evaluation_keys(cl.keys.Needs(shared_mask=bodies) | cl.keys.Needs(rotations=[1], bodies=bodies))
         shared = owner.encrypt(data, encoding="slots").with_keys(keys).share_mask(bodies, axis="rows")
         rotated = shared.rotate(1)
         assert inspected(tmp_path, rotated)["layout"]["padding"] == "dirty"
@@ -293,7 +293,7 @@ def test_evaluation_keys_encrypt_what_the_page_says(tmp_path, preset, level):
     params = cl.Params.preset(preset)
     owner = cl.SecretKey.generate(params)
     owner.save(tmp_path / "secret.clt")
-    owner.evaluation_keys(cl.Needs(relinearise=True, rotations=[3], conjugate=True, level=level)).save(tmp_path / "keys.clt")
+    owner.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[3], conjugate=True, level=level)).save(tmp_path / "keys.clt")
     secret, keys = (independent_decryptor.read_container(str(tmp_path / name)) for name in ("secret.clt", "keys.clt"))
     n, level = params.degree, params.max_level if level is None else level
     stored = np.frombuffer(secret.sections["secret"], dtype=np.int8).astype(int).reshape(params.rank, n).tolist()

@@ -62,7 +62,7 @@ def test_loading_needs_params_and_says_so(things, tmp_path):
     for thing, _ in things.values():
         thing.save(tmp_path / "file")
         # An error of ours, and the one that Python has for a missing argument.
-        for error in (cl.FileKindError, cl.ClathrateError, cl.FileFormatError, TypeError):
+        for error in (cl.errors.FileKindError, cl.ClathrateError, cl.errors.FileFormatError, TypeError):
             with pytest.raises(error, match="pass the parameters"):
                 cl.load(tmp_path / "file")
             with pytest.raises(error, match="pass the parameters"):
@@ -78,7 +78,7 @@ def test_loading_with_other_params_is_refused_and_both_are_named(small, things, 
     for thing, cls in things.values():
         thing.save(tmp_path / "file")
         for load in (cl.load, cls.load):
-            with pytest.raises(cl.WrongParamsError, match=message):
+            with pytest.raises(cl.errors.WrongParamsError, match=message):
                 load(tmp_path / "file", other)
 
 
@@ -87,7 +87,7 @@ def test_loading_another_kind_is_refused(small, things, tmp_path):
         thing.save(tmp_path / "file")
         for _, other in things.values():
             if other is not cls:
-                with pytest.raises(cl.FileFormatError, match="pass the right file"):
+                with pytest.raises(cl.errors.FileFormatError, match="pass the right file"):
                     other.load(tmp_path / "file", small.params)
 
 
@@ -97,14 +97,14 @@ def test_truncated_files_are_refused_at_every_length(small, things, tmp_path):
         whole = thing.to_bytes()
         for length in (0, 1, 7, 8, 127, 128, 200, len(whole) // 2, len(whole) - 64, len(whole) - 1):
             path.write_bytes(whole[:length])
-            with pytest.raises(cl.FileFormatError):
+            with pytest.raises(cl.errors.FileFormatError):
                 cl.load(path, small.params)
-            with pytest.raises(cl.FileFormatError):
+            with pytest.raises(cl.errors.FileFormatError):
                 cl.from_bytes(whole[:length], small.params)
-            with pytest.raises(cl.FileFormatError):
+            with pytest.raises(cl.errors.FileFormatError):
                 cl.inspect(path)
         path.write_bytes(whole + b"x")
-        with pytest.raises(cl.FileFormatError, match="after its end"):
+        with pytest.raises(cl.errors.FileFormatError, match="after its end"):
             cl.load(path, small.params)
 
 
@@ -114,16 +114,16 @@ def test_flipped_bits_are_refused_wherever_they_are(small, things, rng):
         for position in [*range(0, 128, 3), *rng.integers(128, len(whole), 40)]:
             damaged = bytearray(whole)
             damaged[position] ^= 1 << int(rng.integers(8))
-            with pytest.raises((cl.FileFormatError, cl.WrongParamsError)):
+            with pytest.raises((cl.errors.FileFormatError, cl.errors.WrongParamsError)):
                 cl.from_bytes(damaged, small.params)
 
 
 def test_future_versions_and_other_files_are_told_apart(small, things):
     whole = bytearray(things["ciphertexts"][0].to_bytes())
     whole[8:12] = (7).to_bytes(4, "little")
-    with pytest.raises(cl.FileFormatError, match=r"format version 7.*upgrade"):
+    with pytest.raises(cl.errors.FileFormatError, match=r"format version 7.*upgrade"):
         cl.from_bytes(whole, small.params)
-    with pytest.raises(cl.FileFormatError, match="not a Clathrate file"):
+    with pytest.raises(cl.errors.FileFormatError, match="not a Clathrate file"):
         cl.from_bytes(b"\x93NUMPY" + bytes(200), small.params)
 
 
@@ -131,7 +131,7 @@ def test_absurd_lengths_allocate_nothing(small, things):
     for offset in (56, 64, 72):
         whole = bytearray(things["ciphertexts"][0].to_bytes())
         whole[offset : offset + 8] = (2**62).to_bytes(8, "little")
-        with pytest.raises(cl.FileFormatError):
+        with pytest.raises(cl.errors.FileFormatError):
             cl.from_bytes(whole, small.params)
 
 
@@ -151,9 +151,9 @@ def test_from_bytes_takes_any_contiguous_buffer(small, things):
 
 def test_saving_where_nothing_can_be_written_leaves_nothing(small, tmp_path):
     ct = small.key.encrypt([1.0])
-    with pytest.raises(cl.MissingFileError):
+    with pytest.raises(cl.errors.MissingFileError):
         ct.save(tmp_path / "absent" / "file")
-    with pytest.raises(cl.FileAccessError):
+    with pytest.raises(cl.errors.FileAccessError):
         ct.save(tmp_path)
     assert os.listdir(tmp_path) == []
 
@@ -173,7 +173,7 @@ def test_inspect_can_leave_sections_unread(small, tmp_path):
     blob[start // 2] ^= 1
     path.write_bytes(blob)
     assert cl.inspect(path, verify=False)["kind"] == "ciphertexts"
-    with pytest.raises(cl.FileFormatError, match="corrupted"):
+    with pytest.raises(cl.errors.FileFormatError, match="corrupted"):
         cl.inspect(path)
 
 
@@ -355,7 +355,7 @@ told = 0
 for _ in range(rounds):
     try:
         cl.load(path, params)
-    except cl.FileFormatError:
+    except cl.errors.FileFormatError:
         told += 1
 stop = True
 thread.join()
@@ -384,8 +384,8 @@ def test_text_in_place_of_a_list_is_told(small):
         with pytest.raises(ValueError, match=r"a prime of 1\.5 bits: at degree 1024 primes have 12 to 60 bits"):
             cl.Params(steps=[60, 40], **{name: [1.5]}, **sizes)
     calls = [
-        lambda wrong: cl.Needs(rotations=wrong),
-        lambda wrong: cl.Needs(ranks=wrong),
+        lambda wrong: cl.keys.Needs(rotations=wrong),
+        lambda wrong: cl.keys.Needs(ranks=wrong),
         small.encrypt([1.0]).rotate_many,
         small.keys.derive,
     ]
@@ -419,28 +419,28 @@ def storable(small, name: str) -> tuple[object, bool]:
     matmul = cl.Params.preset("insecure_matmul")
     if name == "PreparedMatrix":
         owner = cl.SecretKey.generate(matmul)
-        plan = cl.MatrixPlan(matmul, np.eye(2), columns=3, method="prepared")
+        plan = cl.plans.MatrixPlan(matmul, np.eye(2), columns=3, method="prepared")
         return plan.prepare(owner.evaluation_keys(plan.needs)), True
     if name == "PreparedSamples":
         owner = cl.SecretKey.generate(cl.Params.preset("insecure_boot"))
-        plan = cl.SamplesPlan(owner.params, 2)
-        receiver = cl.Receiver(owner.params, cl.LightClient(owner, plan=plan).introduction, owner.authentication_key())
-        return cl.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0), True
+        plan = cl.plans.SamplesPlan(owner.params, 2)
+        receiver = cl.clients.Receiver(owner.params, cl.clients.LightClient(owner, plan=plan).introduction, owner.authentication_key())
+        return cl.plans.PreparedSamples(plan, owner.evaluation_keys(plan.needs), receiver, 0), True
     things = {
         "Params": small.params,
         "SecretKey": small.key,
         "PublicKey": small.key.public_key(),
         "AuthenticationKey": small.key.authentication_key(),
-        "LightClient": cl.LightClient(small.key),
+        "LightClient": cl.clients.LightClient(small.key),
         "EvaluationKeys": small.keys,
         "Ciphertext": small.key.encrypt([1.0]),
-        "LinearTransformPlan": cl.LinearTransform(np.eye(4)[::-1]).plan(small.params),
+        "LinearTransformPlan": cl.plans.LinearTransform(np.eye(4)[::-1]).plan(small.params),
         "Program": cl.compile(lambda x: x + 1, cl.Input((3,), bound=1.0), params=small.params),
     }
     return things[name], name != "SecretKey"
 
 
-STORED = [name for name in cl.__all__ if hasattr(getattr(cl, name), "save")]
+STORED = [name for place in (cl, cl.plans, cl.keys, cl.clients) for name in place.__all__ if hasattr(getattr(place, name), "save")]
 
 
 def test_there_is_something_to_store():
@@ -456,7 +456,7 @@ def test_one_rule_says_what_is_overwritten(small, tmp_path, name):
     refused = [{"overwrite": False}] if replaces else [{"overwrite": False}, {}]
     for options in refused:
         with pytest.raises(
-            cl.FileAccessError, match=r"file exists: save to another path, or replace the file with `overwrite=True`"
+            cl.errors.FileAccessError, match=r"file exists: save to another path, or replace the file with `overwrite=True`"
         ) as caught:
             thing.save(path, **options)
         assert (caught.value.errno, caught.value.filename) == (errno.EEXIST, str(path))
@@ -476,6 +476,6 @@ def test_one_rule_says_what_is_overwritten(small, tmp_path, name):
     before = secret.read_bytes()
     if name != "SecretKey":
         for options in ({}, {"overwrite": True}, {"overwrite": False}):
-            with pytest.raises(cl.FileAccessError, match="holds a secret key"):
+            with pytest.raises(cl.errors.FileAccessError, match="holds a secret key"):
                 thing.save(secret, **options)
         assert secret.read_bytes() == before

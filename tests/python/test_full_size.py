@@ -30,7 +30,7 @@ def test_circuit_with_traced_keys_in_full_slots(rng, name):
         return ((x * y).rescale() * x).rescale().rotate(3) + 0.5 * y.conj()
 
     shape = (params.slot_count,)
-    trace = cl.trace(circuit, shape, shape, params=params)
+    trace = cl.plans.trace(circuit, shape, shape, params=params)
     key = cl.SecretKey.generate(params)
     keys = key.evaluation_keys(trace.needs)
     x, y = rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape)

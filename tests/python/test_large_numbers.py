@@ -35,15 +35,15 @@ PARAMS = [
 ]
 
 NEEDS = [
-    ("rotation", lambda huge: cl.Needs(rotations=[huge])),
-    (r"shape.*2\^48 entries|an axis", lambda huge: cl.trace(lambda x: x, (huge,), params=params())),
-    ("scale", lambda huge: cl.trace(lambda x: x, (4,), params=params(), scale=huge)),
-    ("degree", lambda huge: cl.Polynomial.fit(math.exp, huge)),
-    ("domain|interval", lambda huge: cl.Polynomial([1.0, 2.0], domain=(0, huge))),
-    ("domain|interval", lambda huge: cl.Polynomial([1.0, 2.0], domain=(-huge, 0))),
-    ("double precision", lambda huge: cl.Polynomial([1.0, huge])),
-    ("double precision", lambda huge: cl.Polynomial([1.0, 2.0])(huge)),
-    ("scale", lambda huge: cl.Polynomial([1.0, 2.0]).plan(params(), scale=huge)),
+    ("rotation", lambda huge: cl.keys.Needs(rotations=[huge])),
+    (r"shape.*2\^48 entries|an axis", lambda huge: cl.plans.trace(lambda x: x, (huge,), params=params())),
+    ("scale", lambda huge: cl.plans.trace(lambda x: x, (4,), params=params(), scale=huge)),
+    ("degree", lambda huge: cl.plans.Polynomial.fit(math.exp, huge)),
+    ("domain|interval", lambda huge: cl.plans.Polynomial([1.0, 2.0], domain=(0, huge))),
+    ("domain|interval", lambda huge: cl.plans.Polynomial([1.0, 2.0], domain=(-huge, 0))),
+    ("double precision", lambda huge: cl.plans.Polynomial([1.0, huge])),
+    ("double precision", lambda huge: cl.plans.Polynomial([1.0, 2.0])(huge)),
+    ("scale", lambda huge: cl.plans.Polynomial([1.0, 2.0]).plan(params(), scale=huge)),
 ]
 
 CIPHERTEXTS = [
@@ -92,8 +92,8 @@ def test_huge_arguments_of_ciphertexts_are_refused_by_name(flat, message, call, 
 
 
 def test_functions_with_huge_values_are_refused():
-    refused(lambda: cl.Polynomial.fit(lambda x: HUGE if float(x) > 0 else 0, 3), "inf|finite")
-    refused(lambda: cl.Polynomial.fit(lambda x: [HUGE] * len(x), 3), "double precision")
+    refused(lambda: cl.plans.Polynomial.fit(lambda x: HUGE if float(x) > 0 else 0, 3), "inf|finite")
+    refused(lambda: cl.plans.Polynomial.fit(lambda x: [HUGE] * len(x), 3), "double precision")
 
 
 def test_memory_limits_beyond_doubles_are_no_limits():
@@ -110,7 +110,7 @@ def test_lists_of_integers_beyond_64_bits_are_numbers(flat):
     decrypted = flat.key.decrypt(flat.key.encrypt(data, scale=2.0**12))
     # The noise, a few bits over the scale, and the last bit of doubles near 2^66.
     assert np.max(np.abs(decrypted - expected)) <= 2.0**14
-    assert cl.Polynomial([2**70, 0, 3]).coefficients.tolist() == [2.0**70, 0.0, 3.0]
+    assert cl.plans.Polynomial([2**70, 0, 3]).coefficients.tolist() == [2.0**70, 0.0, 3.0]
     for data in ([2**70, "1"], [2**70, None], [2**70, 1j]):
         with pytest.raises(TypeError):
             flat.key.encrypt(data)

@@ -63,7 +63,7 @@ def test_operators_on_large_arrays_ask_for_free_memory_first():
     for operation in [lambda: x + x, lambda: x * 2, lambda: x + 1.0, lambda: -x]:
         try:
             operation()
-        except cl.NotEnoughMemoryError as error:
+        except cl.errors.NotEnoughMemoryError as error:
             print(error)
     """
     )

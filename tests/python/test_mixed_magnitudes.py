@@ -23,7 +23,7 @@ def key(params: cl.Params) -> cl.SecretKey:
 
 def stated(params: cl.Params, shape: tuple[int, ...], largest: float, **options: object) -> float:
     """What a dry run states for fresh numbers."""
-    bound = cl.trace(lambda x: x, shape, params=params, bound=largest, **options).result.error_bound
+    bound = cl.plans.trace(lambda x: x, shape, params=params, bound=largest, **options).result.error_bound
     assert bound is not None
     return bound
 
@@ -70,7 +70,7 @@ def test_plain_operands(params: cl.Params, key: cl.SecretKey, largest: float) ->
     operand = table(1, 60, largest)[0]
     x = np.random.default_rng(8).uniform(-1, 1, 60)
     bound = stated(params, x.shape, 1.0, encoding="slots")
-    ct = key.encrypt(x).with_keys(key.evaluation_keys(cl.Needs()))
+    ct = key.encrypt(x).with_keys(key.evaluation_keys(cl.keys.Needs()))
     for found, exact, factor in ((ct + operand, x + operand, 1.0), (ct * operand, x * operand, 1.0 + np.abs(operand))):
         error = np.abs(key.decrypt(found) - exact)
         assert (error <= 16 * bound * factor + 2 * np.spacing(np.abs(exact))).all()

@@ -54,13 +54,13 @@ def test_quotients_by_numbers_and_arrays_agree_with_numpy(small, data):
     assert small.error((cx / (2 + np.abs(y))).rescale(), x / (2 + np.abs(y))) < TOLERANCE
     with pytest.raises(ZeroDivisionError):
         cx / 0
-    with pytest.raises(cl.DataError, match=r"the divisor is 0 at index \(0, 0\): it has no finite inverse"):
+    with pytest.raises(cl.errors.DataError, match=r"the divisor is 0 at index \(0, 0\): it has no finite inverse"):
         cx / np.zeros(40)
-    with pytest.raises(cl.DataError, match=r"the divisor is 1e-320 at index \(\): it has no finite inverse"):
+    with pytest.raises(cl.errors.DataError, match=r"the divisor is 1e-320 at index \(\): it has no finite inverse"):
         cx / 1e-320
-    with pytest.raises(cl.DataError, match="finite"):
+    with pytest.raises(cl.errors.DataError, match="finite"):
         cx / np.nan
-    with pytest.raises(cl.DataError, match="finite"):
+    with pytest.raises(cl.errors.DataError, match="finite"):
         cx / np.inf
     for divide in (lambda: 1 / cx, lambda: y / cx, lambda: cx / cx):
         with pytest.raises(TypeError, match="no divisor"):
@@ -89,11 +89,11 @@ def test_complex_operands_make_complex_results(small, data):
 
 def test_complex_operands_need_slots_or_complex_coefficients(small, data):
     cx = small.encrypt(data[0], encoding="coefficients")
-    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots"'):
         cx + 1j
     pairs = small.encrypt(data[0] + 0j, encoding="coefficients")
     assert small.error(pairs + 1j, data[0] + 1j) < 1e-7
-    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots"'):
         cx * 1j
 
 
@@ -144,30 +144,30 @@ def test_arrays_that_do_not_broadcast_are_refused(small, data, shape):
 
 
 def test_arrays_enlarge_the_result(small):
-    keys = small.key.evaluation_keys(cl.Needs())
+    keys = small.key.evaluation_keys(cl.keys.Needs())
     assert small.error(small.key.encrypt([1.0]).with_keys(keys) + np.arange(3), [1.0, 2.0, 3.0]) < TOLERANCE
     assert small.error((small.encrypt(1.5) * np.ones(1)), [1.5]) < TOLERANCE
 
 
 def test_operands_of_other_shape_encoding_params_or_secret_are_refused(small, flat, data):
     cx = small.encrypt(data[0], encoding="slots")
-    with pytest.raises(cl.ShapeError, match="axis by axis"):
+    with pytest.raises(cl.errors.ShapeError, match="axis by axis"):
         cx + small.encrypt(data[0][:2], encoding="slots")
-    with pytest.raises(cl.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
         cx + small.encrypt(data[0], encoding="coefficients")
-    with pytest.raises(cl.WrongParamsError, match="other parameters"):
+    with pytest.raises(cl.errors.WrongParamsError, match="other parameters"):
         cx - flat.encrypt(data[0], encoding="slots")
     stranger = cl.SecretKey.generate(small.params)
-    with pytest.raises(cl.WrongSecretError, match="belongs to secret"):
+    with pytest.raises(cl.errors.WrongSecretError, match="belongs to secret"):
         cx + stranger.encrypt(data[0], encoding="slots")
-    with pytest.raises(cl.WrongSecretError):
+    with pytest.raises(cl.errors.WrongSecretError):
         cx * stranger.encrypt(data[0], encoding="slots")
 
 
 def test_coefficients_have_no_element_wise_products_or_rotations(small, data):
     cx = small.encrypt(data[0], encoding="coefficients")
     for operation in (lambda: cx * cx, lambda: cx * data[1], lambda: cx**2, lambda: cx.rotate(1), lambda: cx.conj()):
-        with pytest.raises(cl.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
+        with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots", and "coefficients" was given'):
             operation()
 
 
@@ -176,35 +176,35 @@ def test_not_finite_operands_are_refused_with_their_index(small, data):
     bad = np.zeros((3, 40))
     bad[1, 7] = np.inf
     for operation in (lambda: cx + bad, lambda: bad - cx, lambda: cx * bad):
-        with pytest.raises(cl.DataError, match=r"inf at index \(1, 7\)"):
+        with pytest.raises(cl.errors.DataError, match=r"inf at index \(1, 7\)"):
             operation()
-    with pytest.raises(cl.DataError, match="nan"):
+    with pytest.raises(cl.errors.DataError, match="nan"):
         cx * np.nan
-    with pytest.raises(cl.DataError, match="nan"):
+    with pytest.raises(cl.errors.DataError, match="nan"):
         cx + float("nan")
 
 
 def test_values_too_large_for_the_level_are_refused(small):
     ct = small.encrypt([1.0], level=0)
-    with pytest.raises(cl.DataError, match="scale the data down"):
+    with pytest.raises(cl.errors.DataError, match="scale the data down"):
         ct + 1e9
-    with pytest.raises(cl.DataError, match="scale the data down"):
+    with pytest.raises(cl.errors.DataError, match="scale the data down"):
         ct * (1 << 40)
-    with pytest.raises(cl.DataError, match="beyond double precision"):
+    with pytest.raises(cl.errors.DataError, match="beyond double precision"):
         ct * 10**400
 
 
 def test_levels_too_low_are_refused(small):
     ct = small.encrypt([1.0], level=0)
     for operation in (lambda: ct * 0.5, lambda: ct * [0.5], lambda: ct.multiply(ct)):
-        with pytest.raises((cl.LevelError, cl.ScaleError), match="level"):
+        with pytest.raises((cl.errors.LevelError, cl.errors.ScaleError), match="level"):
             operation()
-    with pytest.raises(cl.LevelError, match="level 1 or higher"):
+    with pytest.raises(cl.errors.LevelError, match="level 1 or higher"):
         ct.multiply(ct)
-    with pytest.raises(cl.LevelError, match="levels only go down"):
+    with pytest.raises(cl.errors.LevelError, match="levels only go down"):
         ct.drop_to_level(3)
     for level in (-1, 99):
-        with pytest.raises(cl.LevelError, match="out of range"):
+        with pytest.raises(cl.errors.LevelError, match="out of range"):
             ct.drop_to_level(level)
 
 
@@ -221,7 +221,7 @@ def test_products_and_rotations_without_keys_say_how_to_get_them(small):
     ct = small.key.encrypt([1.0, 2.0])
     assert ct.keys is None
     for operation in (lambda: ct * ct, lambda: ct**2, lambda: ct.rotate(1), lambda: ct.conj(), lambda: ct.multiply(ct)):
-        with pytest.raises(cl.MissingKeyError, match="with_keys"):
+        with pytest.raises(cl.errors.MissingKeyError, match="with_keys"):
             operation()
     with pytest.raises(LookupError):
         ct.rotate(1)
@@ -229,12 +229,12 @@ def test_products_and_rotations_without_keys_say_how_to_get_them(small):
 
 def test_missing_keys_name_those_there_are(small):
     ct = small.encrypt(np.arange(100.0))
-    with pytest.raises(cl.MissingKeyError, match="rotation by 6 needs a key, and the attached keys have 1, 4, -2"):
+    with pytest.raises(cl.errors.MissingKeyError, match="rotation by 6 needs a key, and the attached keys have 1, 4, -2"):
         ct.rotate(6)
-    bare = small.key.encrypt(np.arange(100.0)).with_keys(small.key.evaluation_keys(cl.Needs(rotations=[3])))
-    with pytest.raises(cl.MissingKeyError, match="relinearise"):
+    bare = small.key.encrypt(np.arange(100.0)).with_keys(small.key.evaluation_keys(cl.keys.Needs(rotations=[3])))
+    with pytest.raises(cl.errors.MissingKeyError, match="relinearise"):
         bare * bare
-    with pytest.raises(cl.MissingKeyError, match="conjugate"):
+    with pytest.raises(cl.errors.MissingKeyError, match="conjugate"):
         bare.conj()
 
 
@@ -249,21 +249,21 @@ def test_results_inherit_keys_from_either_operand(small):
 
 def test_keys_of_other_params_or_secret_are_refused(small, flat):
     ct = small.key.encrypt([1.0])
-    with pytest.raises(cl.WrongParamsError):
+    with pytest.raises(cl.errors.WrongParamsError):
         ct.with_keys(flat.keys)
     stranger = cl.SecretKey.generate(small.params)
-    with pytest.raises(cl.WrongSecretError):
-        ct.with_keys(stranger.evaluation_keys(cl.Needs(rotations=[1])))
+    with pytest.raises(cl.errors.WrongSecretError):
+        ct.with_keys(stranger.evaluation_keys(cl.keys.Needs(rotations=[1])))
 
 
 def test_keys_for_lower_levels_serve_there_only(small):
-    keys = small.key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1], level=2))
+    keys = small.key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1], level=2))
     assert keys.nbytes < small.keys.nbytes
     x = np.array([1.0, 2.0])
     low = small.key.encrypt(x, level=2).with_keys(keys)
     assert small.error((low * low).rescale(), x * x) < TOLERANCE
     assert small.error(low.rotate(1), [2.0, 1.0]) < TOLERANCE
-    with pytest.raises(cl.LevelError, match="level"):
+    with pytest.raises(cl.errors.LevelError, match="level"):
         small.key.encrypt(x).with_keys(keys).rotate(1)
 
 
@@ -341,10 +341,10 @@ def test_extreme_steps_are_reduced_or_refused(small):
     for step in (2**62 - 1, -(2**62) + 1, 2**61):
         assert small.error(ct.rotate(step), [2.0, 1.0] if step % 2 else [1.0, 2.0]) < TOLERANCE
     for step in (2**62, 2**63 - 1, -(2**63), 10**40, -(10**40)):
-        with pytest.raises(cl.DataError, match="62 bits"):
+        with pytest.raises(cl.errors.DataError, match="62 bits"):
             ct.rotate(step)
-        with pytest.raises(cl.DataError, match="62 bits"):
-            cl.Needs(rotations=[step])
+        with pytest.raises(cl.errors.DataError, match="62 bits"):
+            cl.keys.Needs(rotations=[step])
     with pytest.raises(TypeError):
         ct.rotate(1.5)
 
@@ -355,9 +355,9 @@ def test_results_beyond_their_modulus_are_refused_where_one_of_them_shows_it():
     # Results from 20 000 to 200 000, where the last level holds 16 384: two of three wrap to where it shows.
     pixels, weights = np.full((784, 4), 255.0), np.linspace(0.1, 1.0, 10)[:, None] * np.ones(784)
     product = (weights @ key.encrypt(pixels)).rescale()
-    with pytest.raises(cl.DataError, match="wrapped around"):
+    with pytest.raises(cl.errors.DataError, match="wrapped around"):
         key.decrypt(product)
-    with pytest.raises(cl.DataError, match="wrapped around"):
+    with pytest.raises(cl.errors.DataError, match="wrapped around"):
         key.decrypt_to_share(product, 10, honest_evaluator=True)
     scaled = (weights @ key.encrypt(pixels / 255)).rescale()
     assert np.abs(key.decrypt(scaled) - weights @ pixels / 255).max() < 1e-2

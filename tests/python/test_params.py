@@ -14,7 +14,7 @@ SPEC = {"degree": 64, "steps": [[30, 30], 40, [40]], "special": [42, 42], "log2_
 
 
 def test_presets_are_listed_and_loadable():
-    names = cl.preset_names()
+    names = cl.Params.preset_names()
     assert {"matmul", "insecure_tiny", "insecure_small"} <= set(names)
     for name in (name for name in names if name.startswith("insecure")):
         assert cl.Params.preset(name).insecure
@@ -24,7 +24,7 @@ def test_presets_are_listed_and_loadable():
 
 
 def test_unknown_presets_name_those_there_are():
-    with pytest.raises(cl.ParamsError, match="insecure_tiny"):
+    with pytest.raises(cl.errors.ParamsError, match="insecure_tiny"):
         cl.Params.preset("nonsense")
 
 
@@ -82,7 +82,7 @@ def test_params_pickle_and_copy_as_values():
     ],
 )
 def test_what_no_params_can_be_is_refused_with_the_remedy(change, message):
-    with pytest.raises(cl.ParamsError, match=message):
+    with pytest.raises(cl.errors.ParamsError, match=message):
         cl.Params(**{**SPEC, **change})
 
 
@@ -112,18 +112,18 @@ def test_sizes_are_fractions_and_segments_have_their_scales():
     assert [segment["name"] for segment in params.explain().to_dict()["segments"]] == ["linear", "ordinary"]
     whole = cl.Params(**SPEC)
     assert [segment["levels"] for segment in whole.segments] == [(0, 2)]
-    with pytest.raises(cl.LevelError):
+    with pytest.raises(cl.errors.LevelError):
         params.segment(5)
 
 
 @pytest.mark.parametrize(
     ("segment", "error", "message"),
     [
-        ({"name": "ordinary", "log2_scale": 45.8, "levels": (1, 4)}, cl.ParamsError, "both have level 1"),
-        ({"name": "ordinary", "log2_scale": 45.8, "levels": (3, 4)}, cl.ParamsError, "levels 2 to 2 are in no segment"),
-        ({"name": "ordinary", "log2_scale": 45.8, "levels": (2, 7)}, cl.ParamsError, "levels 0 to 4"),
-        ({"name": "ordinary", "log2_scale": 45.8, "levels": (-2, 4)}, cl.ParamsError, "-2"),
-        ({"name": "ordinary", "log2_scale": 140, "levels": (2, 4)}, cl.ParamsError, "4 to 120"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (1, 4)}, cl.errors.ParamsError, "both have level 1"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (3, 4)}, cl.errors.ParamsError, "levels 2 to 2 are in no segment"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (2, 7)}, cl.errors.ParamsError, "levels 0 to 4"),
+        ({"name": "ordinary", "log2_scale": 45.8, "levels": (-2, 4)}, cl.errors.ParamsError, "-2"),
+        ({"name": "ordinary", "log2_scale": 140, "levels": (2, 4)}, cl.errors.ParamsError, "4 to 120"),
         ({"name": "ordinary", "log2_scale": 45.8}, TypeError, "levels"),
         ({"name": "ordinary", "log2_scale": 45.8, "levels": (2, 4), "color": 1}, TypeError, "levels"),
         (("ordinary", 45.8, (2, 4)), TypeError, "levels"),
@@ -139,16 +139,16 @@ def test_steps_that_do_not_match_the_scale_warn_with_the_level():
         params = cl.Params(degree=64, steps=[[30, 30], 50, 50, 50, 50], log2_scale=40, insecure=True)
     assert len(params.warnings) == 1
     assert params.warnings[0] in str(params.explain())
-    with pytest.raises(cl.ParamsError, match="below the rounding noise"):
+    with pytest.raises(cl.errors.ParamsError, match="below the rounding noise"):
         cl.Params(degree=64, steps=[[30, 30], 60, 60], log2_scale=30, insecure=True)
     # A preset is as it is meant to be.
     assert len(cl.Params.preset("matmul").warnings) == 1
 
 
 def test_insecure_params_are_refused_unless_marked():
-    with pytest.raises(cl.SecurityError, match=r"below 128.*insecure = true"):
+    with pytest.raises(cl.errors.SecurityError, match=r"below 128.*insecure = true"):
         cl.Params(**{**SPEC, "insecure": False})
-    assert issubclass(cl.SecurityError, cl.ParamsError)
+    assert issubclass(cl.errors.SecurityError, cl.errors.ParamsError)
 
 
 def test_tests_do_not_read_the_users_machine_profile():
@@ -157,19 +157,19 @@ def test_tests_do_not_read_the_users_machine_profile():
 
 @pytest.mark.parametrize("threads", [0, -1, 10**6, 10**40])
 def test_threads_out_of_range_are_refused(threads):
-    with pytest.raises(cl.DataError, match="threads"):
+    with pytest.raises(cl.errors.DataError, match="threads"):
         cl.Runtime(threads=threads)
 
 
 @pytest.mark.parametrize("text", ["", "degree = 64", "not toml at all [", 'degree = "a"', "surprise = 1"])
 def test_text_that_is_no_specification_is_refused(text):
-    with pytest.raises(cl.ParamsError, match="no specification"):
+    with pytest.raises(cl.errors.ParamsError, match="no specification"):
         cl.Params.from_toml(text)
 
 
 def test_files_that_cannot_be_read_are_os_errors(tmp_path):
     for read in (cl.Params.from_file, cl.Params.load):
-        with pytest.raises(cl.MissingFileError, match="absent") as caught:
+        with pytest.raises(cl.errors.MissingFileError, match="absent") as caught:
             read(tmp_path / "absent")
         assert isinstance(caught.value, FileNotFoundError)
         assert caught.value.errno == 2
@@ -177,11 +177,11 @@ def test_files_that_cannot_be_read_are_os_errors(tmp_path):
             read(tmp_path)
     large = tmp_path / "large.toml"
     large.write_bytes(b"#" * (1 << 21))
-    with pytest.raises(cl.FileAccessError, match="1 MiB"):
+    with pytest.raises(cl.errors.FileAccessError, match="1 MiB"):
         cl.Params.from_file(large)
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe")
-    with pytest.raises(cl.FileAccessError):
+    with pytest.raises(cl.errors.FileAccessError):
         cl.Params.from_file(binary)
 
 
@@ -203,9 +203,9 @@ def test_scales_and_moduli_by_level():
     assert params.scale() == params.scale(params.max_level) == 2.0**40
     assert params.log2_q() > params.log2_q(0) > 0
     for level in (-1, params.max_level + 1):
-        with pytest.raises(cl.LevelError):
+        with pytest.raises(cl.errors.LevelError):
             params.scale(level)
-        with pytest.raises(cl.LevelError):
+        with pytest.raises(cl.errors.LevelError):
             params.log2_q(level)
 
 

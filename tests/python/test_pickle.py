@@ -52,11 +52,11 @@ def test_damaged_pickles_are_errors(small):
     buffers: list[pickle.PickleBuffer] = []
     stream = pickle.dumps(small.key.encrypt([1.0]), protocol=5, buffer_callback=buffers.append)
     raw = bytes(buffers[0].raw())
-    with pytest.raises(cl.FileFormatError, match="truncated"):
+    with pytest.raises(cl.errors.FileFormatError, match="truncated"):
         pickle.loads(stream, buffers=[raw[:-1]])
-    with pytest.raises(cl.FileFormatError):
+    with pytest.raises(cl.errors.FileFormatError):
         pickle.loads(stream, buffers=[raw[:-100] + bytes(100)])
-    with pytest.raises(cl.WrongParamsError):
+    with pytest.raises(cl.errors.WrongParamsError):
         pickle.loads(stream, buffers=[cl.SecretKey.generate(cl.Params.preset("insecure_tiny")).encrypt([1.0]).to_bytes()])
 
 
@@ -81,12 +81,12 @@ def test_a_fresh_process_computes_on_pickles_alone(small, rng):
 
 
 def test_exceptions_pickle(small):
-    with pytest.raises(cl.ShapeError) as caught:
+    with pytest.raises(cl.errors.ShapeError) as caught:
         small.encrypt([1.0, 2.0]) + np.ones(3)
     again = pickle.loads(pickle.dumps(caught.value))
-    assert type(again) is cl.ShapeError
+    assert type(again) is cl.errors.ShapeError
     assert str(again) == str(caught.value)
-    with pytest.raises(cl.MissingFileError) as missing:
+    with pytest.raises(cl.errors.MissingFileError) as missing:
         cl.load("/nonexistent/file")
     assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)
     assert "/nonexistent/file" in str(missing.value)
@@ -97,20 +97,20 @@ W = np.linspace(-1, 1, 12).reshape(3, 4)
 
 def plans() -> dict[str, object]:
     small, boot = cl.Params.preset("insecure_small"), cl.Params.preset("insecure_boot")
-    transform = cl.LinearTransform(W)
+    transform = cl.plans.LinearTransform(W)
     encoded = transform.plan(small, level=3)
     encoded.encode()
     return {
         "LinearTransform": transform,
-        "LinearTransform of diagonals": cl.LinearTransform.from_diagonals({0: [0.5], -1: [1.0, 2.0j, 3.0, 4.0]}, 8),
+        "LinearTransform of diagonals": cl.plans.LinearTransform.from_diagonals({0: [0.5], -1: [1.0, 2.0j, 3.0, 4.0]}, 8),
         "LinearTransformPlan": transform.plan(small, keys=2),
         "LinearTransformPlan, encoded": encoded,
-        "PolynomialPlan": cl.Polynomial([1.0, 0.0, 2.0, 0.5]).plan(small, level=4),
-        "MatrixPlan": cl.MatrixPlan(small, W, 5, method="by rows"),
-        "BootstrapPlan": cl.BootstrapPlan(boot, slots=8, is_complex=False),
-        "MamboPlan": cl.MamboPlan(boot, W / 4, 16),
-        "PackingPlan": cl.PackingPlan(small, count=5, level=1),
-        "SamplesPlan": cl.SamplesPlan(boot, 8, degree=8),
+        "PolynomialPlan": cl.plans.Polynomial([1.0, 0.0, 2.0, 0.5]).plan(small, level=4),
+        "MatrixPlan": cl.plans.MatrixPlan(small, W, 5, method="by rows"),
+        "BootstrapPlan": cl.plans.BootstrapPlan(boot, slots=8, is_complex=False),
+        "MamboPlan": cl.plans.MamboPlan(boot, W / 4, 16),
+        "PackingPlan": cl.plans.PackingPlan(small, count=5, level=1),
+        "SamplesPlan": cl.plans.SamplesPlan(boot, 8, degree=8),
     }
 
 
@@ -125,16 +125,16 @@ def test_plans_and_maps_pickle(protocol):
             if hasattr(plan, figure):
                 assert getattr(again, figure) == getattr(plan, figure), (name, figure)
     kinds = {type(plan).__name__ for plan in made.values()}
-    assert {name for name in cl.__all__ if name.endswith("Plan")} <= kinds
+    assert {name for name in cl.plans.__all__ if name.endswith("Plan")} <= kinds
 
 
 def test_pickled_maps_and_plans_compute_the_same(small):
     for plan in plans().values():
         again = pickle.loads(pickle.dumps(plan))
-        if isinstance(plan, cl.LinearTransform):
+        if isinstance(plan, cl.plans.LinearTransform):
             row = np.arange(1.0, plan.shape[1] + 1)
             assert np.array_equal(again(row), plan(row))
-        elif isinstance(plan, cl.LinearTransformPlan | cl.PolynomialPlan):
+        elif isinstance(plan, cl.plans.LinearTransformPlan | cl.plans.PolynomialPlan):
             x = small.key.encrypt([0.5, 0.25, -0.5, 1.0]).with_keys(small.key.evaluation_keys(plan.needs))
             assert again(x).to_bytes() == plan(x).to_bytes()
 
@@ -142,7 +142,7 @@ def test_pickled_maps_and_plans_compute_the_same(small):
 def test_arrays_that_change_do_not_change_pickles_of_plans():
     weights = W.copy()
     key = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
-    plan = cl.MatrixPlan(key.params, weights, 5, method="by rows")
+    plan = cl.plans.MatrixPlan(key.params, weights, 5, method="by rows")
     weights[:] = 0
     x = np.linspace(-1, 1, 20).reshape(4, 5)
     again = pickle.loads(pickle.dumps(plan))
@@ -163,7 +163,7 @@ def test_layouts_pickle(small, options):
 
 @pytest.mark.parametrize("bound", [None, 1.0])
 def test_traces_pickle_with_their_symbols(small, bound):
-    found = cl.trace(lambda x, y: {"product": x * y, "view": y.T}, (3, 4), (3, 4), params=small.params, encoding="slots", bound=bound)
+    found = cl.plans.trace(lambda x, y: {"product": x * y, "view": y.T}, (3, 4), (3, 4), params=small.params, encoding="slots", bound=bound)
     again = pickle.loads(pickle.dumps(found))
     assert (again.needs, again.stages, again.peak_bytes, again.explain()) == (found.needs, found.stages, found.peak_bytes, found.explain())
     pairs = [*zip(again.inputs, found.inputs, strict=True), (again.result["product"], found.result["product"])]
@@ -184,7 +184,7 @@ def test_views_pickle(small):
 
 def test_a_ciphertext_in_a_worker_says_how_keys_come_to_it(small, tmp_path):
     ct = pickle.loads(pickle.dumps(small.encrypt([1.0, 2.0])))
-    with pytest.raises(cl.MissingKeyError) as caught:
+    with pytest.raises(cl.errors.MissingKeyError) as caught:
         ct * ct
     message = str(caught.value)
     for part in (

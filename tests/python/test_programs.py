@@ -46,8 +46,8 @@ def check(function: Function, *data: np.ndarray, approximation: float = 0.0, **o
     found, decrypted = flattened(results), flattened(owner.decrypt(results))
     assert len(found) == len(program.results) == len(expected)
     for array, numbers_of, forecast, right in zip(found, decrypted, program.results, expected, strict=True):
-        shape = array.shape if not isinstance(array, cl.TransposedCiphertext) else array.T.shape
-        level = array.level if not isinstance(array, cl.TransposedCiphertext) else array.T.level
+        shape = array.shape if not isinstance(array, cl.types.TransposedCiphertext) else array.T.shape
+        level = array.level if not isinstance(array, cl.types.TransposedCiphertext) else array.T.level
         assert (shape, level) == (forecast.shape, forecast.level)
         assert numbers_of.shape == np.shape(right)
         error = np.abs(numbers_of - right).max()
@@ -70,15 +70,15 @@ FUNCTIONS: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "a convolution": (lambda x: np.convolve(x, [0.5, 0.25, 0.25], mode="valid"), (numbers(200),)),
     "a covariance": (lambda x: np.cov(x, rowvar=False), (numbers(20, 4),)),
     "einsum": (lambda a, b: np.einsum("ij,kj->ik", a, b), (numbers(4, 6), numbers(3, 6, seed=1))),
-    "a polynomial": (cl.Polynomial([0.5, 1.0, 0.0, -0.25]), (numbers(50),)),
+    "a polynomial": (cl.plans.Polynomial([0.5, 1.0, 0.0, -0.25]), (numbers(50),)),
     "a power": (lambda x: x**20, (numbers(50),)),
     "complex numbers": (lambda x: (x * np.conj(x)).sum(), (numbers(20) + 1j * numbers(20, seed=1),)),
     "axes": (lambda x: np.transpose(x, (1, 0, 2)).sum(axis=2), (numbers(2, 3, 4),)),
     "joined": (lambda x, y: np.concatenate([x, y * 2.0]), (numbers(5), numbers(3, seed=1))),
     "a choice": (lambda x, y: np.where(np.arange(6) % 2 == 0, x, y), (numbers(6), numbers(6, seed=1))),
     "integers": (lambda x: 3 * x - 2, (numbers(10),)),
-    "logistic regression": (lambda x: cl.sigmoid(x @ numbers(8, seed=3), error=1e-4), (numbers(40, 8),)),
-    "a softmax": (lambda x: cl.softmax(x, error=1e-3, bound=1.0), (numbers(4),)),
+    "logistic regression": (lambda x: cl.functions.sigmoid(x @ numbers(8, seed=3), error=1e-4), (numbers(40, 8),)),
+    "a softmax": (lambda x: cl.functions.softmax(x, error=1e-3, bound=1.0), (numbers(4),)),
 }
 
 
@@ -203,13 +203,13 @@ def test_what_a_function_may_not_do_is_refused_when_it_is_compiled() -> None:
         cl.compile(lambda x: 3.0, x)
     with pytest.raises(TypeError, match="return encrypted arrays"):
         cl.compile(lambda x: None, x)
-    with pytest.raises(cl.DataError, match="at least one input that is encrypted"):
+    with pytest.raises(cl.errors.DataError, match="at least one input that is encrypted"):
         cl.compile(lambda: 1.0)
-    with pytest.raises(cl.DataError, match="decides about places"):
+    with pytest.raises(cl.errors.DataError, match="decides about places"):
         cl.compile(lambda x: x, cl.Input((4,), bound=1.0, copies=2))
-    with pytest.raises(cl.DataError, match="above 0"):
+    with pytest.raises(cl.errors.DataError, match="above 0"):
         cl.compile(lambda x: x * x, x, error=0.0)
-    with pytest.raises(cl.DataError, match="not finite"):
+    with pytest.raises(cl.errors.DataError, match="not finite"):
         cl.compile(lambda x: x * x, np.array([1.0, np.nan]))
     owner = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
     y = owner.encrypt(numbers(4), bound=1.0)
@@ -220,11 +220,11 @@ def test_what_a_function_may_not_do_is_refused_when_it_is_compiled() -> None:
 
 
 def test_an_error_beyond_reach_names_the_best_one() -> None:
-    with pytest.raises(cl.ParamsError, match=r"allow an error of \d"):
+    with pytest.raises(cl.errors.ParamsError, match=r"allow an error of \d"):
         cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), error=1e-25)
-    with pytest.raises(cl.ParamsError, match="more than"):
+    with pytest.raises(cl.errors.ParamsError, match="more than"):
         cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), key_bytes=1000)
-    with pytest.raises(cl.ParamsError, match="more than"):
+    with pytest.raises(cl.errors.ParamsError, match="more than"):
         cl.compile(lambda x: x**8, cl.Input((4,), bound=1.0), memory=1000)
 
 
@@ -233,23 +233,23 @@ def test_inputs_keys_and_programs_belong_together() -> None:
     owner = cl.SecretKey.generate(program)
     keys = owner.keys(program)
     x, y = owner.encrypt(program, numbers(3), numbers(3, seed=1))
-    with pytest.raises(cl.DataError, match="takes 2 arrays, x, y, and 1 were given"):
+    with pytest.raises(cl.errors.DataError, match="takes 2 arrays, x, y, and 1 were given"):
         program.run(keys, x)
     with pytest.raises(TypeError, match="encrypt it for the program"):
         program.run(keys, x, numbers(3))  # type: ignore[arg-type]
-    with pytest.raises(cl.DataError, match="takes 2 arrays, x, y, and 1 were given"):
+    with pytest.raises(cl.errors.DataError, match="takes 2 arrays, x, y, and 1 were given"):
         owner.encrypt(program, numbers(3))
-    with pytest.raises(cl.DataError, match=r"shape \(3,\), and an array of shape \(4,\)"):
+    with pytest.raises(cl.errors.DataError, match=r"shape \(3,\), and an array of shape \(4,\)"):
         owner.encrypt(program, numbers(3), numbers(4))
-    with pytest.raises(cl.DataError, match="largest magnitude"):
+    with pytest.raises(cl.errors.DataError, match="largest magnitude"):
         owner.encrypt(program, numbers(3), 2 * np.ones(3))
     with pytest.raises(cl.ClathrateError):
         program.run(None, x, y)
     other = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
-    with pytest.raises(cl.WrongParamsError, match=r"compile it with `params=secret_key\.params`"):
+    with pytest.raises(cl.errors.WrongParamsError, match=r"compile it with `params=secret_key\.params`"):
         other.keys(program)
     stranger = cl.SecretKey.generate(program)
-    with pytest.raises(cl.WrongSecretError):
+    with pytest.raises(cl.errors.WrongSecretError):
         program.run(stranger.keys(program), x, y)
     # A public key encrypts for the program, too.
     public = owner.public_key().encrypt(program, numbers(3), numbers(3, seed=1))
@@ -265,18 +265,18 @@ def test_results_are_arrays_that_go_on() -> None:
 
 
 def test_check_counts_what_is_outside() -> None:
-    program = cl.compile(lambda x: cl.exp(2.0 * x, error=1e-4), cl.Input((3,), bound=1.0))
+    program = cl.compile(lambda x: cl.functions.exp(2.0 * x, error=1e-4), cl.Input((3,), bound=1.0))
     assert program.check([0.5, -1.0, 0.25]).outside == ()
     found = program.check([0.5, -3.0, 2.0])
     assert found.outside[0] == "x: 2 of 3 numbers beyond 1, up to 3"
     assert len(found.outside) >= 2
-    with pytest.raises(cl.DataError, match="takes 1 array"):
+    with pytest.raises(cl.errors.DataError, match="takes 1 array"):
         program.check([1.0], [2.0])
 
 
 def test_debug_decrypts_each_value() -> None:
     weights = numbers(5, 20)
-    program = cl.compile(lambda x: (cl.silu(weights @ x, error=1e-3, domain=(-20, 20)) * 2.0).sum(), cl.Input((20,), bound=1.0))
+    program = cl.compile(lambda x: (cl.functions.silu(weights @ x, error=1e-3, domain=(-20, 20)) * 2.0).sum(), cl.Input((20,), bound=1.0))
     owner = cl.SecretKey.generate(program)
     stages = program.debug(owner, numbers(20))
     assert [stage.operation.split("(")[0] for stage in stages] == ["x", "v1 = map_rows", "v2 = smooth", "v3 = mul", "v4 = sum"]
@@ -398,7 +398,7 @@ def test_missing_keys_are_made_beside_others() -> None:
     for program, function in ((first, lambda x: x * x), (second, lambda x: x.sum() * x)):
         assert np.allclose(owner.decrypt(program.run(both, owner.encrypt(program, x))), function(x), atol=1e-5)
     other = cl.compile(lambda x: x * x, cl.Input((8,), bound=1.0))
-    with pytest.raises(cl.WrongParamsError, match="make keys for the program"):
+    with pytest.raises(cl.errors.WrongParamsError, match="make keys for the program"):
         keys.missing(other)
 
 
@@ -409,13 +409,13 @@ def test_operations_are_steps_of_progress() -> None:
     seen: list[tuple[int, int]] = []
     program.run(keys, x, progress=lambda done, total: seen.append((done, total)))
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    with pytest.raises(cl.CancelledError):
+    with pytest.raises(cl.errors.CancelledError):
         program.run(keys, x, progress=lambda done, total: done < 1)
 
 
 def test_plain_inputs_are_given_when_a_program_runs() -> None:
     def function(x: Any, weights: Any, bias: Any) -> Any:
-        return cl.sigmoid(x @ weights + bias, error=1e-3, domain=(-21, 21))
+        return cl.functions.sigmoid(x @ weights + bias, error=1e-3, domain=(-21, 21))
 
     data, weights, bias = numbers(5, 20), numbers(20, 3, seed=1), numbers(3, seed=2)
     inputs = (cl.Input((5, 20), bound=1.0), cl.Input((20, 3), bound=1.0, plain=True), cl.Input((3,), bound=1.0, plain=True))
@@ -433,7 +433,7 @@ def test_plain_inputs_are_given_when_a_program_runs() -> None:
         program.run(keys, x, 2 * weights, bias)
     with pytest.raises(cl.ClathrateError, match="give finite numbers"):
         program.run(keys, x, np.full((20, 3), np.nan), bias)
-    with pytest.raises(cl.DataError, match="takes 3 arrays"):
+    with pytest.raises(cl.errors.DataError, match="takes 3 arrays"):
         program.run(keys, x)
 
 
@@ -444,9 +444,9 @@ def test_plain_inputs_are_given_when_a_program_runs() -> None:
         lambda x, w: x + w[::-1],
         lambda x, w: np.sin(w) * x,
         lambda x, w: np.asarray(w) * x,
-        lambda x, w: cl.sigmoid(w) * x,
+        lambda x, w: cl.functions.sigmoid(w) * x,
         lambda x, w: np.ones(20) * w,
-        lambda x, w: cl.Polynomial([0.0, 1.0])(w) * x,
+        lambda x, w: cl.plans.Polynomial([0.0, 1.0])(w) * x,
         lambda x, w: x * float(w[0]),
         lambda x, w: x * max(w),
         lambda x, w: x * w.mean(),
@@ -458,11 +458,11 @@ def test_numbers_of_plain_inputs_are_not_read(function: Function) -> None:
 
 
 def test_plain_inputs_have_a_bound_and_are_no_divisors() -> None:
-    with pytest.raises(cl.DataError, match="bound of a plain input"):
+    with pytest.raises(cl.errors.DataError, match="bound of a plain input"):
         cl.compile(lambda x, w: x * w, cl.Input((4,), bound=1.0), cl.Input((4,), plain=True))
     with pytest.raises(cl.ClathrateError, match="give its inverse as the input"):
         cl.compile(lambda x, w: x / w, cl.Input((4,), bound=1.0), cl.Input((4,), bound=1.0, plain=True))
-    with pytest.raises(cl.DataError, match="at least one input that is encrypted"):
+    with pytest.raises(cl.errors.DataError, match="at least one input that is encrypted"):
         cl.compile(lambda w: w, cl.Input((4,), bound=1.0, plain=True))
 
 
@@ -480,7 +480,7 @@ def test_plain_inputs_of_another_program_are_refused() -> None:
         with pytest.raises(TypeError, match="has no numbers"):
             use()
     with pytest.raises(TypeError, match="has no numbers"):
-        cl.trace(lambda x: x * kept[0], (4,), params=cl.Params.preset("insecure_small"), bound=1.0)
+        cl.plans.trace(lambda x: x * kept[0], (4,), params=cl.Params.preset("insecure_small"), bound=1.0)
 
 
 @pytest.mark.parametrize(
@@ -504,7 +504,7 @@ def test_functions_do_not_decide_by_plain_inputs(function: Function) -> None:
 
 @pytest.mark.parametrize("name", ["level", "scale", "degree", "layout", "rank", "nbytes", "error_bound", "error_rms"])
 def test_figures_of_a_recording_are_no_constants(name: str) -> None:
-    with pytest.raises(cl.DataError, match=f"`{name}` depends on parameters"):
+    with pytest.raises(cl.errors.DataError, match=f"`{name}` depends on parameters"):
         cl.compile(lambda x: (getattr(x, name), x * 2.0)[1], cl.Input((4,), bound=4.0))
 
 
@@ -534,17 +534,17 @@ def test_check_counts_plain_numbers_and_what_is_no_number() -> None:
     assert "w: 1 of 4 numbers beyond 4, up to 5" in program.check(x, [5.0, 1.0, 1.0, 1.0]).outside
     assert program.check(x, [1.0, np.nan, 1.0, 1.0]).outside
     assert program.check([1.0, np.nan, 1.0, 1.0], x).outside
-    with pytest.raises(cl.DataError, match="is real, and complex numbers were given"):
+    with pytest.raises(cl.errors.DataError, match="is real, and complex numbers were given"):
         program.check(x, 1j * x)
 
 
 def test_inputs_that_cannot_be_are_refused_at_once() -> None:
     program = cl.compile(lambda x: x * 2.0, cl.Input((4,), bound=4.0))
     owner = cl.SecretKey.generate(program)
-    with pytest.raises(cl.DataError, match="is real, and complex numbers were given"):
+    with pytest.raises(cl.errors.DataError, match="is real, and complex numbers were given"):
         owner.encrypt(program, [1j] * 4)
     for shape in ((-1,), (0,), (3, 0)):
-        with pytest.raises(cl.DataError, match="axes have at least one number"):
+        with pytest.raises(cl.errors.DataError, match="axes have at least one number"):
             cl.compile(lambda x: x, cl.Input(shape, bound=1.0))
     # A list is sample data, a tuple of whole numbers is a shape.
     assert cl.compile(lambda x: x, [1, 2, 3]).inputs[0].shape == (3,)
@@ -556,11 +556,11 @@ def test_inputs_that_cannot_be_are_refused_at_once() -> None:
 
 
 def test_budgets_that_are_too_small_say_by_how_much() -> None:
-    with pytest.raises(cl.ParamsError, match=r"the closest: .*the evaluation keys take \d+\.\d MiB, more than"):
+    with pytest.raises(cl.errors.ParamsError, match=r"the closest: .*the evaluation keys take \d+\.\d MiB, more than"):
         cl.compile(lambda x: (x * x).sum() * x, cl.Input((10,), bound=1.0), key_bytes=100)
     # What it says would do does.
     function, x = lambda x: np.ones((40, 100)) @ (x * x), cl.Input((100,), bound=1.0)
-    with pytest.raises(cl.ParamsError, match="MiB, more than") as caught:
+    with pytest.raises(cl.errors.ParamsError, match="MiB, more than") as caught:
         cl.compile(function, x, error=1e-3, key_bytes=1 << 20)
     least = float(str(caught.value).split("the evaluation keys take ")[1].split()[0])
     assert cl.compile(function, x, error=1e-3, key_bytes=int((least + 0.1) * 2**20)).key_bytes <= (least + 0.1) * 2**20

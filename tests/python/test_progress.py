@@ -15,7 +15,7 @@ ROWS = 4
 def deep():
     params = cl.Params.preset("insecure_deep")
     key = cl.SecretKey.generate(params)
-    keys = key.keys_for(lambda x: cl.Polynomial.fit(np.tanh, 15)(x) * x.conj() + x.rotate(1), (ROWS, 256), encoding="slots")
+    keys = key.keys_for(lambda x: cl.plans.Polynomial.fit(np.tanh, 15)(x) * x.conj() + x.rotate(1), (ROWS, 256), encoding="slots")
     x = key.encrypt(np.full((ROWS, 256), 0.5), encoding="slots").with_keys(keys)
     return key, x
 
@@ -23,7 +23,7 @@ def deep():
 OPERATIONS = {
     "product": lambda x: x * x,
     "power": lambda x: x**2,
-    "polynomial": cl.Polynomial.fit(np.tanh, 15),
+    "polynomial": cl.plans.Polynomial.fit(np.tanh, 15),
     "rotation": lambda x: x.rotate(1),
     "conjugate": lambda x: x.conj(),
 }
@@ -62,7 +62,7 @@ def test_calls_with_an_argument_count_what_the_argument_counts(small, rng):
 @pytest.mark.parametrize("at", [0, 2, ROWS])
 def test_the_function_stops_operators(deep, name, at):
     _, x = deep
-    with cl.progress(lambda done, total: done < at), pytest.raises(cl.CancelledError, match="stopped"):
+    with cl.progress(lambda done, total: done < at), pytest.raises(cl.errors.CancelledError, match="stopped"):
         OPERATIONS[name](x)
 
     def fail(done, total):
@@ -165,7 +165,7 @@ def test_files_count_mebibytes_and_stop_where_the_callback_says_so(tmp_path):
         # A machine that is faster than one look at the clock has nothing to report, and nothing to stop.
         if seen:
             new.unlink(missing_ok=True)
-            with cl.progress(lambda done, total: False), pytest.raises(cl.CancelledError):
+            with cl.progress(lambda done, total: False), pytest.raises(cl.errors.CancelledError):
                 call()
             assert not new.exists(), name
     assert len(cl.load(path, large.params).shape) == 2

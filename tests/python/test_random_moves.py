@@ -127,8 +127,8 @@ def test_random_moves_are_numpys(pytestconfig: pytest.Config) -> None:
         what = f"{seed}: {shape}, {options}: {name}"
         x = rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0.0)
         try:
-            found = cl.trace(f, shape, params=params, is_complex=is_complex, **options)
-        except cl.DataError as error:
+            found = cl.plans.trace(f, shape, params=params, is_complex=is_complex, **options)
+        except cl.errors.DataError as error:
             refused.append(f"{what}: {error}")
             continue
         result = f(key.encrypt(x, **options).with_keys(key.evaluation_keys(found.needs)))

@@ -33,7 +33,7 @@ class Family:
 def family() -> Family:
     params = cl.Params.preset("insecure_dpad")
     key = cl.SecretKey.generate(params)
-    needs = cl.Needs(relinearise=True, rotations=[3], conjugate=True, ranks=[2, 1], to_rlwe=True)
+    needs = cl.keys.Needs(relinearise=True, rotations=[3], conjugate=True, ranks=[2, 1], to_rlwe=True)
     return Family(params, key, key.evaluation_keys(needs), np.linspace(-1, 1, params.slot_count))
 
 
@@ -86,7 +86,7 @@ def test_everything_works_after_a_move(family, move, level):
     assert family.error(moved.rotate(3), np.roll(x, -3)) < 1e-7
     assert family.error(moved.conj(), x) < 1e-7
     assert family.error((moved + 1) * 2 - x, x + 2) < 1e-7
-    polynomial = cl.Polynomial([0.1, 0.5, 0.2, 0.3] if level > 1 else [0.1, 0.5])
+    polynomial = cl.plans.Polynomial([0.1, 0.5, 0.2, 0.3] if level > 1 else [0.1, 0.5])
     assert family.error(polynomial(moved), polynomial(x)) < 1e-6
     assert moved.drop_to_level(1).level == 1
     for again in (pickle.loads(pickle.dumps(moved)), cl.from_bytes(moved.to_bytes(), family.params)):
@@ -112,9 +112,9 @@ def test_keys_of_a_relative_encrypt_there_and_the_roots_decrypts(family):
     public = owner.public_key().encrypt(family.numbers).with_keys(family.keys)
     assert family.error(public.to_mlwe(4), family.numbers) < 1e-6
     assert np.abs(owner.decrypt(family.encrypt()) - family.numbers).max() < 1e-7, "the whole secret in another shape"
-    with pytest.raises(cl.WrongParamsError):
+    with pytest.raises(cl.errors.WrongParamsError):
         family.key.relative(family.params.at_rank(2)).decrypt(family.encrypt())
-    with pytest.raises(cl.WrongParamsError):
+    with pytest.raises(cl.errors.WrongParamsError):
         family.key.relative(cl.Params.preset("insecure_small"))
 
 
@@ -122,7 +122,7 @@ def test_keys_of_a_relative_encrypt_there_and_the_roots_decrypts(family):
 def test_power_rotations_make_every_rotation(name):
     params = cl.Params.preset(name)
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(power_rotations=True))
+    keys = key.evaluation_keys(cl.keys.Needs(power_rotations=True))
     assert keys.has_power_rotations
     assert "powers of two" in repr(keys)
     x = np.linspace(-1, 1, params.slot_count)
@@ -137,7 +137,7 @@ def test_dry_runs_state_the_needs_of_moves(family):
     def circuit(x):
         return (x * x).rescale().drop_to_level(3).to_rank(2).rotate(1).to_rlwe()
 
-    traced = cl.trace(circuit, (16,), params=family.params)
+    traced = cl.plans.trace(circuit, (16,), params=family.params)
     assert shape(traced.result) == (512, 1)
     assert traced.needs.ranks == [2]
     keys = family.key.evaluation_keys(traced.needs)
@@ -148,80 +148,82 @@ def test_dry_runs_state_the_needs_of_moves(family):
 
 
 def test_needs_of_ways_merge_print_and_pickle():
-    needs = cl.Needs(relinearise=True, level=3, ranks=[2, 1], to_rlwe=True)
+    needs = cl.keys.Needs(relinearise=True, level=3, ranks=[2, 1], to_rlwe=True)
     assert (needs.ranks, needs.to_rlwe, needs.power_rotations) == ([2, 1], True, False)
     assert needs | needs == needs
-    assert needs != cl.Needs(relinearise=True, level=3)
+    assert needs != cl.keys.Needs(relinearise=True, level=3)
     assert pickle.loads(pickle.dumps(needs)) == needs
     assert "ranks [2, 1]" in repr(needs)
     (route,) = needs.to_dict()["routes"]
     assert route == {"ranks": [2, 1], "to_rlwe": True, "level": 3, "needs": {"relinearise": 3, "rotations": {}}}
-    assert cl.Needs(power_rotations=True).to_dict()["power_rotations"] is None
-    assert all([cl.Needs(power_rotations=True, level=0), cl.Needs(ranks=[1]), cl.Needs(to_rlwe=True)])
-    assert not cl.Needs()
+    assert cl.keys.Needs(power_rotations=True).to_dict()["power_rotations"] is None
+    assert all([cl.keys.Needs(power_rotations=True, level=0), cl.keys.Needs(ranks=[1]), cl.keys.Needs(to_rlwe=True)])
+    assert not cl.keys.Needs()
 
 
 def test_what_is_needed_at_the_top_alone_is_made_there_alone(family):
-    keys = family.key.evaluation_keys(cl.Needs(ranks=[2]) | cl.Needs(relinearise=True))
+    keys = family.key.evaluation_keys(cl.keys.Needs(ranks=[2]) | cl.keys.Needs(relinearise=True))
     low = family.encrypt(level=4).with_keys(keys).to_rank(2)
-    with pytest.raises(cl.MissingKeyError, match=r"degree 256 and rank 2 needs keys of that shape, and the attached keys have .* 256x4"):
+    with pytest.raises(
+        cl.errors.MissingKeyError, match=r"degree 256 and rank 2 needs keys of that shape, and the attached keys have .* 256x4"
+    ):
         low * low
 
 
 def test_ranks_that_are_not_there_are_refused(family):
     ct = family.encrypt()
     for rank, reason in ((0, "1 to 4"), (5, "1 to 4"), (-1, "positive")):
-        with pytest.raises(cl.ParamsError, match=reason):
+        with pytest.raises(cl.errors.ParamsError, match=reason):
             ct.to_rank(rank)
-        with pytest.raises(cl.ParamsError, match=reason):
+        with pytest.raises(cl.errors.ParamsError, match=reason):
             family.params.at_rank(rank)
     for rank in (3, 0, 1, 2048):
-        with pytest.raises(cl.ShapeError, match="power of two"):
+        with pytest.raises(cl.errors.ShapeError, match="power of two"):
             ct.to_mlwe(rank)
-    with pytest.raises(cl.ShapeError, match="do not fit the 2 slots of degree 4"):
+    with pytest.raises(cl.errors.ShapeError, match="do not fit the 2 slots of degree 4"):
         ct.to_mlwe(256)
-    with pytest.raises(cl.ParamsError, match="power of two"):
+    with pytest.raises(cl.errors.ParamsError, match="power of two"):
         family.params.relative(degree=100)
-    with pytest.raises(cl.ParamsError, match="degrees up to 1024"):
+    with pytest.raises(cl.errors.ParamsError, match="degrees up to 1024"):
         family.params.relative(degree=2048)
     with pytest.raises(TypeError):
         ct.to_rank(1.5)
     odd = cl.Params.preset("insecure_rank3")
     key = cl.SecretKey.generate(odd)
-    with pytest.raises(cl.ShapeError, match="odd"):
+    with pytest.raises(cl.errors.ShapeError, match="odd"):
         key.encrypt([1.0]).to_rlwe()
 
 
 def test_steps_of_less_than_half_need_the_callers_word(family):
-    with pytest.raises(cl.ParamsError, match="single_steps"):
-        family.key.evaluation_keys(cl.Needs(ranks=[3]))
-    keys = family.key.evaluation_keys(cl.Needs(ranks=[3], single_steps=True))
+    with pytest.raises(cl.errors.ParamsError, match="single_steps"):
+        family.key.evaluation_keys(cl.keys.Needs(ranks=[3]))
+    keys = family.key.evaluation_keys(cl.keys.Needs(ranks=[3], single_steps=True))
     assert family.error(family.encrypt(level=8).with_keys(keys).to_rank(3), family.numbers) < 1e-7
-    with pytest.raises(cl.ParamsError, match="below"):
-        family.key.evaluation_keys(cl.Needs(ranks=[4]))
-    with pytest.raises(cl.DataError, match="highest to the lowest"):
-        cl.Needs(ranks=[1, 2])
-    with pytest.raises(cl.DataError, match="1 or more"):
-        cl.Needs(ranks=[0])
+    with pytest.raises(cl.errors.ParamsError, match="below"):
+        family.key.evaluation_keys(cl.keys.Needs(ranks=[4]))
+    with pytest.raises(cl.errors.DataError, match="highest to the lowest"):
+        cl.keys.Needs(ranks=[1, 2])
+    with pytest.raises(cl.errors.DataError, match="1 or more"):
+        cl.keys.Needs(ranks=[0])
 
 
 def test_missing_keys_name_those_there_are(family):
     bare = family.key.encrypt(family.numbers, level=4)
     for move in (lambda ct: ct.to_rank(2), lambda ct: ct.to_rlwe()):
-        with pytest.raises(cl.MissingKeyError, match="with_keys"):
+        with pytest.raises(cl.errors.MissingKeyError, match="with_keys"):
             move(bare)
-    keys = family.key.evaluation_keys(cl.Needs(relinearise=True))
-    with pytest.raises(cl.MissingKeyError, match="reductions to: none"):
+    keys = family.key.evaluation_keys(cl.keys.Needs(relinearise=True))
+    with pytest.raises(cl.errors.MissingKeyError, match="reductions to: none"):
         bare.with_keys(keys).to_rank(2)
-    with pytest.raises(cl.MissingKeyError, match="256x4"):
+    with pytest.raises(cl.errors.MissingKeyError, match="256x4"):
         bare.with_keys(keys).to_rlwe()
-    with pytest.raises(cl.MissingKeyError, match="reductions to: 2"):
+    with pytest.raises(cl.errors.MissingKeyError, match="reductions to: 2"):
         family.encrypt(level=4).to_rank(3)
 
 
 def test_operands_of_different_shapes_are_told_how_to_meet(family):
     ct = family.encrypt()
-    with pytest.raises(cl.ShapeError, match="to_rlwe"):
+    with pytest.raises(cl.errors.ShapeError, match="to_rlwe"):
         ct + ct.to_rlwe()
     assert family.error(ct + ct.to_rlwe().to_mlwe(4), 2 * family.numbers) < 1e-7
 
@@ -236,23 +238,23 @@ def test_coefficients_are_converted_as_slots_are(family, rng):
 
 def test_conversions_refuse_what_does_not_fit(family):
     long = family.key.relative(family.params.rlwe()).encrypt(np.ones(300))
-    with pytest.raises(cl.ShapeError, match="300 entries"):
+    with pytest.raises(cl.errors.ShapeError, match="300 entries"):
         long.to_mlwe(4)
 
 
 def test_temporary_ranks_are_checked_for_security():
-    with pytest.raises(cl.SecurityError, match="raise it to 6"):
+    with pytest.raises(cl.errors.SecurityError, match="raise it to 6"):
         cl.Params(**LOW, temporary_rank=5, temporary=[45] * 8)
     for options, reason in (
         ({"temporary_rank": 4, "temporary": [45]}, "use 5 to 128"),
         ({"temporary_rank": 5}, "needs `temporary`"),
         ({"temporary": [45]}, "no `temporary_rank`"),
     ):
-        with pytest.raises(cl.ParamsError, match=reason):
+        with pytest.raises(cl.errors.ParamsError, match=reason):
             cl.Params(**LOW, **options)
     plain = cl.SecretKey.generate(cl.Params.preset("insecure_small"))
-    with pytest.raises(cl.ParamsError, match="temporary_rank"):
-        plain.evaluation_keys(cl.Needs(power_rotations=True))
+    with pytest.raises(cl.errors.ParamsError, match="temporary_rank"):
+        plain.evaluation_keys(cl.keys.Needs(power_rotations=True))
 
 
 def test_reduced_ranks_are_refused_above_their_secure_levels():
@@ -261,9 +263,9 @@ def test_reduced_ranks_are_refused_above_their_secure_levels():
     assert 0 < low.max_level < params.max_level
     assert low.security_bits >= 128
     symbols = []
-    with pytest.raises(cl.LevelError, match=f"drop it to level {low.max_level}"):
-        cl.trace(lambda x: symbols.append(x) or x.to_rank(2), (8,), params=params)
-    traced = cl.trace(lambda x: x.drop_to_level(low.max_level).to_rank(2), (8,), params=params)
+    with pytest.raises(cl.errors.LevelError, match=f"drop it to level {low.max_level}"):
+        cl.plans.trace(lambda x: symbols.append(x) or x.to_rank(2), (8,), params=params)
+    traced = cl.plans.trace(lambda x: x.drop_to_level(low.max_level).to_rank(2), (8,), params=params)
     assert traced.result.params == low
 
 
@@ -284,7 +286,7 @@ def test_explanations_tell_temporary_ranks_packing_and_moves():
 
 
 def test_key_sizes_of_the_explanation_are_those_of_keys(family):
-    keys = family.key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = family.key.evaluation_keys(cl.keys.Needs(relinearise=True))
     # But for the seeds of the masks, 32 bytes each.
     assert keys.nbytes / 2**20 == pytest.approx(family.params.explain().to_dict()["relinearisation_key_mib"], abs=2**-10)
 
@@ -300,7 +302,7 @@ def test_switching_reports_have_a_part_of_the_temporary_rank(family):
 def test_polynomials_go_to_lower_ranks_as_planned():
     params = cl.Params.preset("insecure_dpad", cl.Runtime(switching="as_made"))
     key = cl.SecretKey.generate(params)
-    polynomial = cl.Polynomial([0.1, 0.5, -0.25, 0.125, 0.0, 0.3], basis="chebyshev")
+    polynomial = cl.plans.Polynomial([0.1, 0.5, -0.25, 0.125, 0.0, 0.3], basis="chebyshev")
     plan = polynomial.plan(params, level=6, ranks="halves")
     assert min(plan.ranks) == 0
     assert plan.ranks[6] >= plan.ranks[4]
@@ -309,5 +311,5 @@ def test_polynomials_go_to_lower_ranks_as_planned():
     ct = plan(key.encrypt(data, level=6).with_keys(key.evaluation_keys(plan.needs)))
     assert ct.rank == plan.ranks[plan.output_level + 1]
     assert np.abs(key.decrypt(ct) - polynomial(data)).max() < 1e-5
-    with pytest.raises(cl.DataError, match="halves"):
+    with pytest.raises(cl.errors.DataError, match="halves"):
         polynomial.plan(params, ranks="thirds")

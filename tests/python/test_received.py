@@ -45,11 +45,11 @@ BENCHMARK = cl.Params.from_file(
 @pytest.mark.parametrize("params", [SMALL, BETWEEN, SPARSE, *PRESETS, BENCHMARK])
 def test_parameters_of_others_below_128_bits_need_the_callers_word(params: cl.Params, tmp_path: pathlib.Path) -> None:
     for read in readers(params, tmp_path):
-        with pytest.raises(cl.SecurityError, match=r"below 128.*`allow_insecure=True`") as caught:
+        with pytest.raises(cl.errors.SecurityError, match=r"below 128.*`allow_insecure=True`") as caught:
             read()
         assert "log2 QP = " in str(caught.value)
         assert "dimension" in str(caught.value)
-        with pytest.raises(cl.SecurityError):
+        with pytest.raises(cl.errors.SecurityError):
             read(allow_insecure=False)
         assert read(allow_insecure=True) == params
     # Whoever unpickles runs what the pickle says.
@@ -66,13 +66,13 @@ def test_secure_parameters_of_others_need_no_word(tmp_path: pathlib.Path) -> Non
     assert marked.to_toml() == params.to_toml()
     for own in (params, marked):
         key = cl.SecretKey.generate(own)
-        with pytest.raises(cl.SecurityError, match="fewer than 64 bodies"):
-            key.evaluation_keys(cl.Needs(shared_mask=64))
+        with pytest.raises(cl.errors.SecurityError, match="fewer than 64 bodies"):
+            key.evaluation_keys(cl.keys.Needs(shared_mask=64))
 
 
 def test_a_set_without_its_mark_names_both_words() -> None:
     text = SMALL.to_toml().replace("insecure = true", "")
-    with pytest.raises(cl.SecurityError, match=r"set insecure = true and pass `allow_insecure=True`"):
+    with pytest.raises(cl.errors.SecurityError, match=r"set insecure = true and pass `allow_insecure=True`"):
         cl.Params.from_toml(text)
     assert cl.Params.from_toml(text + "insecure = true\n", allow_insecure=True) == SMALL
 
@@ -84,15 +84,15 @@ def test_the_name_of_a_preset_is_refused_for_other_contents(name: str) -> None:
         lambda: cl.Params.from_toml(text, allow_insecure=True),
         lambda: cl.Params(degree=64, steps=[[30, 30], 40], special=[42, 42], log2_scale=40, insecure=True, name=name),
     ):
-        with pytest.raises(cl.ParamsError, match="another name"):
+        with pytest.raises(cl.errors.ParamsError, match="another name"):
             make()
 
 
 def test_names_of_presets_are_reserved() -> None:
     preset = cl.Params.preset("boot_n15")
-    with pytest.raises(cl.ParamsError, match="another name"):
+    with pytest.raises(cl.errors.ParamsError, match="another name"):
         cl.Params.from_toml("bootstrap_log2_failure = -2\n" + preset.to_toml())
-    with pytest.raises(cl.ParamsError, match="belong to presets"):
+    with pytest.raises(cl.errors.ParamsError, match="belong to presets"):
         cl.Params.from_toml(SMALL.to_toml().replace("mine", "insecure_mine"), allow_insecure=True)
 
 
@@ -113,7 +113,7 @@ text = sys.stdin.read()
 before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
 try:
     cl.Params.from_toml(text, allow_insecure=True)
-except cl.ParamsError as error:
+except cl.errors.ParamsError as error:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.process_time(), error)
 """
     for rank in (1, 64):
@@ -122,43 +122,43 @@ except cl.ParamsError as error:
         assert int(grown) < 20_000, "KiB"
         assert "MiB of tables, more than the limit of 256 MiB" in message
         assert "cl.Runtime(table_mib=" in message
-    with pytest.raises(cl.ParamsError, match="limit of 1 MiB"):
+    with pytest.raises(cl.errors.ParamsError, match="limit of 1 MiB"):
         cl.Params.preset("n14", cl.Runtime(table_mib=1))
     runtime = cl.Runtime(table_mib=2)
     assert cl.Params.preset("insecure_small", runtime).runtime.table_mib == 2.0
     assert pickle.loads(pickle.dumps(runtime)) == runtime != cl.Runtime()
     assert cl.Runtime(table_mib=np.inf).table_mib == np.inf
     for wrong in (0, -1, np.nan):
-        with pytest.raises(cl.DataError, match="table_mib"):
+        with pytest.raises(cl.errors.DataError, match="table_mib"):
             cl.Runtime(table_mib=wrong)
 
 
 def test_keys_and_encryptions_that_protect_nothing_warn() -> None:
-    assert issubclass(cl.InsecureWarning, UserWarning)
+    assert issubclass(cl.errors.InsecureWarning, UserWarning)
     for params, figure in (
         (SMALL, "not covered"),
         (BETWEEN, r"have 1[12]\d bits of security"),
         (cl.Params.preset("insecure_tiny"), "not covered"),
     ):
-        with pytest.warns(cl.InsecureWarning, match=rf"{figure}.*below 128.*tests only"):
+        with pytest.warns(cl.errors.InsecureWarning, match=rf"{figure}.*below 128.*tests only"):
             key = cl.SecretKey.generate(params)
         for encrypt in (
             lambda key=key: key.encrypt([1.0]),
             lambda key=key: key.public_key().encrypt([1.0]),
-            lambda key=key: cl.LightClient(key).encrypt([1.0]),
-            lambda key=key: cl.LightClient(key, device=1).encrypt([1.0]),
+            lambda key=key: cl.clients.LightClient(key).encrypt([1.0]),
+            lambda key=key: cl.clients.LightClient(key, device=1).encrypt([1.0]),
         ):
-            with pytest.warns(cl.InsecureWarning, match=figure):
+            with pytest.warns(cl.errors.InsecureWarning, match=figure):
                 encrypt()
         with warnings.catch_warnings():
-            warnings.simplefilter("error", cl.InsecureWarning)
+            warnings.simplefilter("error", cl.errors.InsecureWarning)
             for refused in (lambda key=key: key.encrypt([1.0]), lambda params=params: cl.SecretKey.generate(params)):
-                with pytest.raises(cl.InsecureWarning):
+                with pytest.raises(cl.errors.InsecureWarning):
                     refused()
     # A stored state knows its samples alone.
-    client = cl.LightClient(cl.SecretKey.generate(SMALL))
-    with pytest.warns(cl.InsecureWarning):
-        cl.LightClient.from_bytes(client.to_bytes()).encrypt([1.0])
+    client = cl.clients.LightClient(cl.SecretKey.generate(SMALL))
+    with pytest.warns(cl.errors.InsecureWarning):
+        cl.clients.LightClient.from_bytes(client.to_bytes()).encrypt([1.0])
 
 
 def test_secure_parameters_do_not_warn() -> None:
@@ -167,8 +167,8 @@ def test_secure_parameters_do_not_warn() -> None:
         key = cl.SecretKey.generate(cl.Params.preset("n12"))
         key.encrypt([1.0], bound=1.0)
         key.public_key().encrypt([1.0], bound=1.0)
-        cl.LightClient(key).encrypt([1.0])
-        cl.LightClient.from_bytes(cl.LightClient(key).to_bytes()).encrypt([1.0])
+        cl.clients.LightClient(key).encrypt([1.0])
+        cl.clients.LightClient.from_bytes(cl.clients.LightClient(key).to_bytes()).encrypt([1.0])
 
 
 def test_the_warning_is_given_once_for_each_place(tmp_path: pathlib.Path) -> None:

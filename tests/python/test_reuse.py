@@ -24,12 +24,12 @@ def owner() -> cl.SecretKey:
 
 
 @pytest.fixture(scope="module")
-def plan(owner: cl.SecretKey) -> cl.SamplesPlan:
-    return cl.SamplesPlan(owner.params, 8)
+def plan(owner: cl.SecretKey) -> cl.plans.SamplesPlan:
+    return cl.plans.SamplesPlan(owner.params, 8)
 
 
 @pytest.fixture(scope="module")
-def keys(owner: cl.SecretKey, plan: cl.SamplesPlan) -> cl.EvaluationKeys:
+def keys(owner: cl.SecretKey, plan: cl.plans.SamplesPlan) -> cl.EvaluationKeys:
     return owner.evaluation_keys(plan.needs)
 
 
@@ -39,23 +39,23 @@ def counter_of(message: bytes) -> tuple[bytes, int]:
 
 
 def test_threads_never_share_a_counter(owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
     client.precompute(50)
     with ThreadPoolExecutor(8) as pool:
         messages = list(pool.map(lambda number: client.encrypt([number / 400]), range(400)))
     assert len({counter_of(message) for message in messages}) == 400
     assert client.next_counter == 400
-    found = owner.decrypt(cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages))
+    found = owner.decrypt(cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages))
     assert abs(found - np.arange(400) / 400).max() < 1e-4
 
 
 def test_threads_that_ask_for_one_counter_get_it_once(owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
 
     def ask(number: int) -> bool:
         try:
             client.encrypt([number / 100], counter=7)
-        except cl.DataError:
+        except cl.errors.DataError:
             return False
         return True
 
@@ -65,7 +65,7 @@ def test_threads_that_ask_for_one_counter_get_it_once(owner: cl.SecretKey) -> No
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_forked_copy_does_not_encrypt(owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
     client.precompute(4)
     receiver, sender = multiprocessing.Pipe(duplex=False)
     child = os.fork()
@@ -73,9 +73,9 @@ def test_a_forked_copy_does_not_encrypt(owner: cl.SecretKey) -> None:
         try:
             client.encrypt([0.5])
             sender.send("encrypted")
-        except cl.DataError as error:
+        except cl.errors.DataError as error:
             # A client of its own is what it gets from the state.
-            again = cl.LightClient.from_bytes(client.to_bytes())
+            again = cl.clients.LightClient.from_bytes(client.to_bytes())
             sender.send((str(error), again.encrypt([0.5])))
         finally:
             os._exit(0)
@@ -91,7 +91,7 @@ def test_a_forked_copy_does_not_encrypt(owner: cl.SecretKey) -> None:
 IN_A_NAMESPACE = """
 import ctypes, os, sys, clathrate as cl
 CLONE_NEWPID = 0x20000000
-client = cl.LightClient(cl.SecretKey.generate(cl.Params.preset("insecure_small")), precision_bits=16)
+client = cl.clients.LightClient(cl.SecretKey.generate(cl.Params.preset("insecure_small")), precision_bits=16)
 client.precompute(2)
 libc = ctypes.CDLL(None, use_errno=True)
 reader, writer = os.pipe()
@@ -103,7 +103,7 @@ if child == 0:
     try:
         client.encrypt([0.75])
         os.write(writer, b"encrypted")
-    except cl.DataError as error:
+    except cl.errors.DataError as error:
         os.write(writer, f"{os.getpid()} {error}".encode())
     os._exit(0)
 os.waitpid(child, 0)
@@ -131,28 +131,28 @@ def test_a_forked_copy_with_any_number_does_not_encrypt(nested: bool) -> None:
 
 
 def test_restored_states_have_seeds_of_their_own(owner: cl.SecretKey) -> None:
-    client = cl.LightClient(owner)
+    client = cl.clients.LightClient(owner)
     state = client.to_bytes()
-    clones = [client, *(cl.LightClient.from_bytes(state) for _ in range(20))]
+    clones = [client, *(cl.clients.LightClient.from_bytes(state) for _ in range(20))]
     messages = [clone.encrypt([0.25]) for clone in clones]
     assert len({counter_of(message) for message in messages}) == len(clones)
     # The receiver of one does not take the messages of another.
-    with pytest.raises(cl.DataError, match="another introduction"):
-        cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive([messages[1]])
+    with pytest.raises(cl.errors.DataError, match="another introduction"):
+        cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()).receive([messages[1]])
     for copies in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="save"):
             copies(client)
 
 
-def test_prepared_masks_serve_one_of_many_threads(owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys) -> None:
-    client = cl.LightClient(owner, plan=plan)
-    masks = cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction, owner.authentication_key()), 0)
+def test_prepared_masks_serve_one_of_many_threads(owner: cl.SecretKey, plan: cl.plans.SamplesPlan, keys: cl.EvaluationKeys) -> None:
+    client = cl.clients.LightClient(owner, plan=plan)
+    masks = cl.plans.PreparedSamples(plan, keys, cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()), 0)
     message = client.encrypt(np.linspace(-1, 1, 8))
 
     def ask(_: int) -> str:
         try:
             masks.bootstrap([message])
-        except cl.DataError as error:
+        except cl.errors.DataError as error:
             return str(error)
         return "bootstrapped"
 
@@ -160,20 +160,20 @@ def test_prepared_masks_serve_one_of_many_threads(owner: cl.SecretKey, plan: cl.
         said = list(pool.map(ask, range(12)))
     assert said.count("bootstrapped") == 1
     assert all("prepare masks" in text for text in said if text != "bootstrapped")
-    with pytest.raises(cl.FileFormatError):
+    with pytest.raises(cl.errors.FileFormatError):
         masks.save("masks.clt")
 
 
 TAKER = """
 import sys, clathrate as cl
 params = cl.Params.preset("insecure_boot")
-plan = cl.SamplesPlan(params, 8)
+plan = cl.plans.SamplesPlan(params, 8)
 keys = cl.EvaluationKeys.load(sys.argv[2], params)
-receiver = cl.Receiver(params, open(sys.argv[3], "rb").read(), cl.AuthenticationKey.load(sys.argv[4], params))
+receiver = cl.clients.Receiver(params, open(sys.argv[3], "rb").read(), cl.keys.AuthenticationKey.load(sys.argv[4], params))
 print("ready", flush=True)
 sys.stdin.read(1)
 try:
-    cl.PreparedSamples.take(sys.argv[1], plan, keys, receiver)
+    cl.plans.PreparedSamples.take(sys.argv[1], plan, keys, receiver)
     print("taken")
 except cl.ClathrateError as error:
     print("refused", error)
@@ -181,11 +181,11 @@ except cl.ClathrateError as error:
 
 
 def test_one_of_many_processes_takes_a_file_of_masks(
-    owner: cl.SecretKey, plan: cl.SamplesPlan, keys: cl.EvaluationKeys, tmp_path: pathlib.Path
+    owner: cl.SecretKey, plan: cl.plans.SamplesPlan, keys: cl.EvaluationKeys, tmp_path: pathlib.Path
 ) -> None:
-    client = cl.LightClient(owner, plan=plan)
+    client = cl.clients.LightClient(owner, plan=plan)
     masks, own, name, authentication = (tmp_path / file for file in ("masks.clt", "keys.clt", "introduction", "authentication.clt"))
-    cl.PreparedSamples(plan, keys, cl.Receiver(owner.params, client.introduction, owner.authentication_key()), 0).save(masks)
+    cl.plans.PreparedSamples(plan, keys, cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()), 0).save(masks)
     keys.save(own)
     name.write_bytes(client.introduction)
     owner.authentication_key().save(authentication)

@@ -191,7 +191,7 @@ def test_maps_of_many_arrays_have_one_rounding():
     for _ in range(10):
         weights = rng.uniform(-1, 1, (2, 2))
         numbers = 1e6 * rng.choice([-1.0, 1.0], 2)
-        transform = cl.LinearTransform(weights)
+        transform = cl.plans.LinearTransform(weights)
         keys = key.keys_for(lambda x, transform=transform: transform(x), (2,), bound=1e6, encoding="slots")
         total = None
         for _ in range(30):

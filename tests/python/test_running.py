@@ -50,7 +50,7 @@ def long_calls(small, rng):
     data, weights = rng.normal(size=(400, 1024)), rng.normal(size=(200, 400))
     ct = small.encrypt(data)
     slots = small.encrypt(rng.normal(size=(300, 512)), encoding="slots")
-    many = cl.Needs(relinearise=True, rotations=range(1, 120))
+    many = cl.keys.Needs(relinearise=True, rotations=range(1, 120))
     blob = ct.to_bytes()
     return {
         "encrypt": lambda: small.key.encrypt(data),
@@ -98,7 +98,7 @@ def test_progress_reports_every_step_to_the_end(small, rng):
         (lambda tick: small.key.decrypt(ct, progress=tick), 10),
         (lambda tick: small.key.decrypt_to_share(ct, 20, progress=tick, honest_evaluator=True), 10),
         (lambda tick: small.key.public_key().encrypt(data, progress=tick), 10),
-        (lambda tick: small.key.evaluation_keys(cl.Needs(rotations=[1, 2, 3]), progress=tick), 3),
+        (lambda tick: small.key.evaluation_keys(cl.keys.Needs(rotations=[1, 2, 3]), progress=tick), 3),
         (lambda tick: ct.matmul(np.ones((2, 10)), progress=tick), None),
     ):
         seen = record(call)
@@ -112,7 +112,7 @@ def test_progress_that_returns_false_cancels(small, rng):
     for call in (
         lambda tick: small.key.encrypt(data, progress=tick),
         lambda tick: small.key.decrypt(ct, progress=tick),
-        lambda tick: small.key.evaluation_keys(cl.Needs(rotations=range(1, 9)), progress=tick),
+        lambda tick: small.key.evaluation_keys(cl.keys.Needs(rotations=range(1, 9)), progress=tick),
         lambda tick: ct.matmul(np.ones((2, 10)), progress=tick),
     ):
         seen: list[int] = []
@@ -121,7 +121,7 @@ def test_progress_that_returns_false_cancels(small, rng):
             seen.append(done)
             return done < 2
 
-        with pytest.raises(cl.CancelledError, match="stopped"):
+        with pytest.raises(cl.errors.CancelledError, match="stopped"):
             call(stop_at_two)
         assert seen == [0, 1, 2]
     for answer in (None, True, 0, "", []):
@@ -208,7 +208,11 @@ def test_errors_are_all_clathrate_errors():
     assert all(issubclass(one, UserWarning) for one in warned)
     assert all(issubclass(one, cl.ClathrateError) for one in classes if one not in warned)
     assert issubclass(cl.ClathrateError, Exception)
-    for one, usual in ((cl.DataError, "ValueError"), (cl.MissingKeyError, "LookupError"), (cl.FileAccessError, "OSError")):
+    for one, usual in (
+        (cl.errors.DataError, "ValueError"),
+        (cl.errors.MissingKeyError, "LookupError"),
+        (cl.errors.FileAccessError, "OSError"),
+    ):
         assert issubclass(one, getattr(builtins, usual))
     assert all(one.__doc__ for one in classes)
 
@@ -220,13 +224,13 @@ def test_interrupts_stop_computations_on_arrays(interrupt_soon, name):
     key = cl.SecretKey.generate(params)
     function = {
         "product": lambda x: x * x,
-        "polynomial": cl.Polynomial.fit(np.tanh, 63),
+        "polynomial": cl.plans.Polynomial.fit(np.tanh, 63),
         "power": lambda x: x**200,
-        "linear transform": cl.LinearTransform(np.ones((256, 256))),
+        "linear transform": cl.plans.LinearTransform(np.ones((256, 256))),
     }[name]
     rows = 4000
     keys = key.keys_for(function, (1, 256), encoding="slots")
-    x = cl.vstack([key.encrypt(np.ones((1, 256)), encoding="slots").with_keys(keys)] * rows)
+    x = cl.functions.vstack([key.encrypt(np.ones((1, 256)), encoding="slots").with_keys(keys)] * rows)
     interrupt_soon(0.1)
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):

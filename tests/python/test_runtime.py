@@ -66,14 +66,14 @@ def test_runtimes_are_immutable():
 
 
 def test_instruction_sets_are_refused_by_name_and_looked_for_when_parameters_are_made():
-    with pytest.raises(cl.DataError, match=r'`isa` is "mmx": use "scalar", "avx2" or "ifma"'):
+    with pytest.raises(cl.errors.DataError, match=r'`isa` is "mmx": use "scalar", "avx2" or "ifma"'):
         cl.Runtime(isa="mmx")
     for isa, runs in cl.doctor()["kernels"].items():
         runtime = cl.Runtime(isa=isa)
         if runs:
             assert cl.Params.preset("insecure_tiny", runtime).runtime.isa == isa
         else:
-            with pytest.raises(cl.ParamsError, match=f"instruction set {isa} was asked for"):
+            with pytest.raises(cl.errors.ParamsError, match=f"instruction set {isa} was asked for"):
                 cl.Params.preset("insecure_tiny", runtime)
 
 
@@ -130,7 +130,7 @@ def test_the_number_of_threads() -> None:
         cl.set_threads(2)
         assert (cl.get_threads(), cl.Params.preset("insecure_tiny").runtime.threads) == (2, 2)
         assert cl.Params.preset("insecure_tiny", cl.Runtime(threads=1)).runtime.threads == 1
-        with pytest.raises(cl.DataError, match="4096"):
+        with pytest.raises(cl.errors.DataError, match="4096"):
             cl.set_threads(0)
     finally:
         cl.set_threads(None)
@@ -142,7 +142,7 @@ def test_the_number_of_threads() -> None:
 def test_a_forked_process_computes_with_threads_of_its_own() -> None:
     params = cl.Params.preset("insecure_small", cl.Runtime(threads=3))
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
     x = key.encrypt(numbers(5)).with_keys(keys)
     expected = key.decrypt(x * x)
     child = os.fork()

@@ -21,17 +21,17 @@ def owner(params: cl.Params) -> cl.SecretKey:
     return cl.SecretKey.generate(params)
 
 
-def received(owner: cl.SecretKey, client: cl.LightClient, numbers: np.ndarray, at_once: int) -> cl.Ciphertext:
+def received(owner: cl.SecretKey, client: cl.clients.LightClient, numbers: np.ndarray, at_once: int) -> cl.Ciphertext:
     messages = [client.encrypt(part) for part in numbers.reshape(-1, at_once)]
-    return cl.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages)
+    return cl.clients.Receiver(owner.params, client.introduction, owner.authentication_key()).receive(messages)
 
 
 @pytest.mark.parametrize(("count", "degree", "pairs"), [(3, 1, None), (600, 1, None), (1100, 1, None), (64, 1, True), (1024, 32, None)])
 def test_numbers_arrive_in_their_order(params: cl.Params, owner: cl.SecretKey, count: int, degree: int, pairs: bool | None) -> None:
-    plan = cl.SamplesPlan(params, count, degree=degree, pairs=pairs, device=4)
+    plan = cl.plans.SamplesPlan(params, count, degree=degree, pairs=pairs, device=4)
     assert (plan.count, plan.degree, plan.pairs) == (count, degree, bool(pairs) or degree > 1)
     numbers = np.random.default_rng(1).uniform(-1, 1, count)
-    client = cl.LightClient(owner, plan=plan, precision_bits=24)
+    client = cl.clients.LightClient(owner, plan=plan, precision_bits=24)
     assert (client.degree, client.device) == (degree, 4)
     x = received(owner, client, numbers, degree).with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
     assert x.level == plan.output_level
@@ -42,32 +42,32 @@ def test_numbers_arrive_in_their_order(params: cl.Params, owner: cl.SecretKey, c
 
 
 def test_plans_say_what_they_do(params: cl.Params) -> None:
-    plan = cl.SamplesPlan(params, 100)
+    plan = cl.plans.SamplesPlan(params, 100)
     text = plan.explain()
     assert all(part in text for part in ("100 numbers", "MiB of keys", "*"))
     assert min(plan.key_bytes, plan.seconds) > 0
     assert 15 < plan.precision_bits < 40
     assert plan.log2_failure < -20
     assert "100 numbers" in repr(plan)
-    with pytest.raises(cl.DataError, match="allow at least"):
-        cl.SamplesPlan(params, 100, key_bytes=10)
-    few = cl.SamplesPlan(params, 100, key_bytes=plan.key_bytes)
+    with pytest.raises(cl.errors.DataError, match="allow at least"):
+        cl.plans.SamplesPlan(params, 100, key_bytes=10)
+    few = cl.plans.SamplesPlan(params, 100, key_bytes=plan.key_bytes)
     assert few.key_bytes <= plan.key_bytes
-    slow = cl.SamplesPlan(params, 100, seconds=100)
+    slow = cl.plans.SamplesPlan(params, 100, seconds=100)
     assert slow.key_bytes <= plan.key_bytes
     assert slow.seconds <= 100
-    quick = cl.SamplesPlan(params, 100, seconds=1.01 * plan.seconds)
+    quick = cl.plans.SamplesPlan(params, 100, seconds=1.01 * plan.seconds)
     assert quick.seconds <= 1.02 * plan.seconds
     for seconds in (plan.seconds / 10, float("nan"), -1):
-        with pytest.raises(cl.DataError, match="allow at least"):
-            cl.SamplesPlan(params, 100, seconds=seconds)
+        with pytest.raises(cl.errors.DataError, match="allow at least"):
+            cl.plans.SamplesPlan(params, 100, seconds=seconds)
 
 
 def test_samples_of_another_library_are_taken_in(params: cl.Params) -> None:
     rng = np.random.default_rng(7)
     secret = rng.integers(0, 2, 300, dtype=np.uint64)
     owner = cl.SecretKey.generate(params).with_outside_secret(5, secret)
-    plan = cl.SamplesPlan(params, 40, outside=5, dimension=300)
+    plan = cl.plans.SamplesPlan(params, 40, outside=5, dimension=300)
     keys = owner.evaluation_keys(plan.needs)
     numbers = rng.uniform(-1, 1, 40)
     for modulus, dtype in ((2**64, np.uint64), (2**32, np.uint32), (2**45 - 55, np.uint64)):
@@ -89,20 +89,20 @@ def test_samples_of_another_library_are_taken_in(params: cl.Params) -> None:
         plan.outside_samples(words.astype(np.int64), keys)
     with pytest.raises(TypeError, match="matrix"):
         plan.outside_samples(words[0], keys)
-    with pytest.raises(cl.DataError, match="below the modulus"):
+    with pytest.raises(cl.errors.DataError, match="below the modulus"):
         plan.outside_samples(words, keys, 2**20)
-    with pytest.raises(cl.ShapeError, match="of dimension 100"):
+    with pytest.raises(cl.errors.ShapeError, match="of dimension 100"):
         plan.outside_samples(words[:, :101], keys)
     for modulus in (1, 0, -5, 2**64 + 1, 2.5):
-        with pytest.raises(cl.DataError, match="from 2 to 2"):
+        with pytest.raises(cl.errors.DataError, match="from 2 to 2"):
             plan.outside_samples(words, keys, modulus)  # type: ignore[arg-type]
-    with pytest.raises(cl.DataError, match="difference"):
+    with pytest.raises(cl.errors.DataError, match="difference"):
         plan.outside_samples(words, keys, phase="product")  # type: ignore[arg-type]
-    with pytest.raises(cl.DataError, match="outside"):
-        cl.SamplesPlan(params, 40).outside_samples(words, keys)
-    with pytest.raises(cl.DataError, match="leave out"):
-        cl.SamplesPlan(params, 40, device=1, outside=5)
-    with pytest.raises(cl.DataError, match="ternary"):
+    with pytest.raises(cl.errors.DataError, match="outside"):
+        cl.plans.SamplesPlan(params, 40).outside_samples(words, keys)
+    with pytest.raises(cl.errors.DataError, match="leave out"):
+        cl.plans.SamplesPlan(params, 40, device=1, outside=5)
+    with pytest.raises(cl.errors.DataError, match="ternary"):
         owner.with_outside_secret(5, [0, 2])
 
 
@@ -111,7 +111,7 @@ def test_ciphertexts_of_tfhe_rs_are_brought_to_slots(params: cl.Params) -> None:
     with np.load(file) as data:
         words, secret, numbers, scale = (data[name] for name in ("words", "secret", "numbers", "scale"))
     owner = cl.SecretKey.generate(params).with_outside_secret(1, secret)
-    plan = cl.SamplesPlan(params, len(numbers), outside=1, dimension=len(secret))
+    plan = cl.plans.SamplesPlan(params, len(numbers), outside=1, dimension=len(secret))
     # The plan's scale is near the one that they were encrypted at: numbers are read by as much larger or smaller.
     factor = float(scale[0]) / plan.outside_scale()
     assert 0.2 < factor < 1.1
@@ -120,88 +120,88 @@ def test_ciphertexts_of_tfhe_rs_are_brought_to_slots(params: cl.Params) -> None:
 
 
 def test_devices_with_secrets_of_their_own_come_together(params: cl.Params, owner: cl.SecretKey) -> None:
-    plan = cl.SamplesPlan(params, 64, device=1)
+    plan = cl.plans.SamplesPlan(params, 64, device=1)
     keys = owner.evaluation_keys(plan.needs_of([1, 2, 3]))
     rng = np.random.default_rng(3)
     parts = [rng.uniform(-1, 1, count) for count in (30, 1, 33)]
     arrays = []
     for device, numbers in zip((2, 3, 1), parts, strict=True):
-        client = cl.LightClient(owner, plan=plan, device=device)
-        arrays.append(cl.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt(numbers)]))
-    x = cl.bootstrap_samples([arrays[0].with_keys(keys), *arrays[1:]], plan)
+        client = cl.clients.LightClient(owner, plan=plan, device=device)
+        arrays.append(cl.clients.Receiver(params, client.introduction, owner.authentication_key()).receive([client.encrypt(numbers)]))
+    x = cl.plans.bootstrap_samples([arrays[0].with_keys(keys), *arrays[1:]], plan)
     assert abs(owner.decrypt(x) - np.concatenate(parts)).max() < 1e-4
-    with pytest.raises(cl.MissingKeyError):
-        cl.bootstrap_samples([arrays[0].with_keys(owner.evaluation_keys(plan.needs))], plan)
-    with pytest.raises(cl.DataError):
-        cl.bootstrap_samples([], plan)
+    with pytest.raises(cl.errors.MissingKeyError):
+        cl.plans.bootstrap_samples([arrays[0].with_keys(owner.evaluation_keys(plan.needs))], plan)
+    with pytest.raises(cl.errors.DataError):
+        cl.plans.bootstrap_samples([], plan)
     with pytest.raises(TypeError, match="a list of ciphertexts"):
-        cl.bootstrap_samples(arrays[0], plan)  # type: ignore[arg-type]
+        cl.plans.bootstrap_samples(arrays[0], plan)  # type: ignore[arg-type]
 
 
 def test_what_does_not_fit_is_refused(params: cl.Params, owner: cl.SecretKey) -> None:
-    plan = cl.SamplesPlan(params, 4)
-    with pytest.raises(cl.DataError, match="leave degree and level out"):
-        cl.LightClient(owner, 1, plan=plan)
-    with pytest.raises(cl.ShapeError, match="pairs"):
-        cl.SamplesPlan(params, 32, degree=16, pairs=False)
-    with pytest.raises(cl.ParamsError, match="no"):
-        cl.SamplesPlan(cl.Params.preset("insecure_small"), 4)
+    plan = cl.plans.SamplesPlan(params, 4)
+    with pytest.raises(cl.errors.DataError, match="leave degree and level out"):
+        cl.clients.LightClient(owner, 1, plan=plan)
+    with pytest.raises(cl.errors.ShapeError, match="pairs"):
+        cl.plans.SamplesPlan(params, 32, degree=16, pairs=False)
+    with pytest.raises(cl.errors.ParamsError, match="no"):
+        cl.plans.SamplesPlan(cl.Params.preset("insecure_small"), 4)
     keys = owner.evaluation_keys(plan.needs)
-    samples = received(owner, cl.LightClient(owner, plan=plan), np.zeros(4), 4).with_keys(keys)
-    with pytest.raises(cl.ShapeError, match="device:3"):
-        samples.bootstrap_samples(cl.SamplesPlan(params, 4, device=3))
-    with pytest.raises(cl.MissingKeyError):
-        received(owner, cl.LightClient(owner, plan=plan), np.zeros(4), 4).bootstrap_samples(plan)
-    other = received(owner, cl.LightClient(owner), np.zeros(4), 4).with_keys(keys)
-    with pytest.raises(cl.ShapeError):
+    samples = received(owner, cl.clients.LightClient(owner, plan=plan), np.zeros(4), 4).with_keys(keys)
+    with pytest.raises(cl.errors.ShapeError, match="device:3"):
+        samples.bootstrap_samples(cl.plans.SamplesPlan(params, 4, device=3))
+    with pytest.raises(cl.errors.MissingKeyError):
+        received(owner, cl.clients.LightClient(owner, plan=plan), np.zeros(4), 4).bootstrap_samples(plan)
+    other = received(owner, cl.clients.LightClient(owner), np.zeros(4), 4).with_keys(keys)
+    with pytest.raises(cl.errors.ShapeError):
         other.bootstrap_samples(plan)
 
 
 def test_masks_serve_once_in_memory_and_from_files(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
-    plan = cl.SamplesPlan(params, 4, device=1)
+    plan = cl.plans.SamplesPlan(params, 4, device=1)
     keys = owner.evaluation_keys(plan.needs)
-    client = cl.LightClient(owner, plan=plan)
-    receiver = cl.Receiver(params, client.introduction, owner.authentication_key())
+    client = cl.clients.LightClient(owner, plan=plan)
+    receiver = cl.clients.Receiver(params, client.introduction, owner.authentication_key())
     assert client.precompute(3) == 3
-    masks = cl.PreparedSamples(plan, keys, receiver, 0)
+    masks = cl.plans.PreparedSamples(plan, keys, receiver, 0)
     assert (masks.counters, masks.used) == ((0, 4), False)
     path = tmp_path / "masks.clt"
     assert masks.save(path) == path.stat().st_size
     messages = [client.encrypt([number]) for number in (0.5, -0.25, 1.0, 0.125)]
-    with pytest.raises(cl.DataError, match="no message has it"):
+    with pytest.raises(cl.errors.DataError, match="no message has it"):
         masks.bootstrap(messages[:3])
-    with pytest.raises(cl.FileFormatError, match="take it on purpose"):
+    with pytest.raises(cl.errors.FileFormatError, match="take it on purpose"):
         cl.load(path, params)
-    taken = cl.PreparedSamples.take(path, plan, keys, receiver)
-    with pytest.raises(cl.DataError, match="has been taken"):
-        cl.PreparedSamples.take(path, plan, keys, receiver)
+    taken = cl.plans.PreparedSamples.take(path, plan, keys, receiver)
+    with pytest.raises(cl.errors.DataError, match="has been taken"):
+        cl.plans.PreparedSamples.take(path, plan, keys, receiver)
     for ready in (masks, taken):
         found = owner.decrypt(ready.bootstrap(messages[::-1]))
         assert abs(found - [0.5, -0.25, 1.0, 0.125]).max() < 1e-4
         assert ready.used
-        with pytest.raises(cl.DataError, match="next counters"):
+        with pytest.raises(cl.errors.DataError, match="next counters"):
             ready.bootstrap(messages)
-    with pytest.raises(cl.DataError, match="64 bits"):
-        cl.PreparedSamples(plan, keys, receiver, 2**64 - 1)
-    with pytest.raises(cl.MissingFileError):
-        cl.PreparedSamples.take(tmp_path / "none.clt", plan, keys, receiver)
+    with pytest.raises(cl.errors.DataError, match="64 bits"):
+        cl.plans.PreparedSamples(plan, keys, receiver, 2**64 - 1)
+    with pytest.raises(cl.errors.MissingFileError):
+        cl.plans.PreparedSamples.take(tmp_path / "none.clt", plan, keys, receiver)
 
 
 def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
-    plan = cl.SamplesPlan(params, 3)
+    plan = cl.plans.SamplesPlan(params, 3)
     keys = owner.evaluation_keys(plan.needs)
-    clients = [cl.LightClient(owner, plan=plan) for _ in range(2)]
+    clients = [cl.clients.LightClient(owner, plan=plan) for _ in range(2)]
     path = tmp_path / "inbox"
-    inbox = cl.Inbox(path, params, owner.authentication_key())
+    inbox = cl.clients.Inbox(path, params, owner.authentication_key())
     names = [inbox.introduce(client.introduction) for client in clients]
     messages = [clients[0].encrypt([0.5]), clients[1].encrypt([0.25, -1.0])]
     counts = inbox.accept([*messages, messages[0], b""])
     assert counts[:2] == [1, 2]
-    assert all(isinstance(error, cl.DataError) for error in counts[2:])
-    with pytest.raises(cl.DataError, match="another program"):
-        cl.Inbox(path, params, owner.authentication_key())
+    assert all(isinstance(error, cl.errors.DataError) for error in counts[2:])
+    with pytest.raises(cl.errors.DataError, match="another program"):
+        cl.clients.Inbox(path, params, owner.authentication_key())
     del inbox
-    inbox = cl.Inbox(path, params, owner.authentication_key())
+    inbox = cl.clients.Inbox(path, params, owner.authentication_key())
     assert len(inbox) == 3
     batch = inbox.take(10)
     assert batch is not None
@@ -209,20 +209,20 @@ def test_an_inbox_keeps_what_was_accepted(params: cl.Params, owner: cl.SecretKey
     x = batch.samples.with_keys(keys).bootstrap_samples(plan)
     assert abs(owner.decrypt(x) - [0.5, 0.25, -1.0]).max() < 1e-4
     assert inbox.done(batch) == 0
-    with pytest.raises(cl.DataError, match="take another"):
+    with pytest.raises(cl.errors.DataError, match="take another"):
         inbox.give_back(batch)
     assert inbox.oldest is None
 
 
 def test_an_inbox_gives_samples_of_several_secrets_together(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
-    plan = cl.SamplesPlan(params, 16, device=1)
+    plan = cl.plans.SamplesPlan(params, 16, device=1)
     keys = owner.evaluation_keys(plan.needs_of([1, 2]))
-    inbox = cl.Inbox(tmp_path / "inbox", params, owner.authentication_key())
+    inbox = cl.clients.Inbox(tmp_path / "inbox", params, owner.authentication_key())
     names, expected = [], {}
-    clients = [cl.LightClient(owner, plan=plan, device=device) for device in (1, 2, 1)]
+    clients = [cl.clients.LightClient(owner, plan=plan, device=device) for device in (1, 2, 1)]
     for client in clients:
         names.append(inbox.introduce(client.introduction))
-        assert names[-1] == cl.Receiver(params, client.introduction, owner.authentication_key()).client_id
+        assert names[-1] == cl.clients.Receiver(params, client.introduction, owner.authentication_key()).client_id
     for counter in range(3):
         for name, client in zip(names, clients, strict=True):
             expected[name, counter] = (len(expected) - 4) / 8
@@ -235,31 +235,31 @@ def test_an_inbox_gives_samples_of_several_secrets_together(params: cl.Params, o
     batch = inbox.take(8, together=True)
     assert batch is not None
     assert (len(batch.arrays), len(batch.sources), len(inbox)) == (2, 8, 1)
-    with pytest.raises(cl.DataError, match="2 secrets"):
+    with pytest.raises(cl.errors.DataError, match="2 secrets"):
         _ = batch.samples
-    x = cl.bootstrap_samples([batch.arrays[0].with_keys(keys), batch.arrays[1]], plan)
+    x = cl.plans.bootstrap_samples([batch.arrays[0].with_keys(keys), batch.arrays[1]], plan)
     assert abs(owner.decrypt(x) - [expected[source] for source in batch.sources]).max() < 1e-4
     assert inbox.done(batch) == 1
 
 
 def test_an_inbox_takes_what_the_owners_clients_sent_alone(params: cl.Params, owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
-    plan = cl.SamplesPlan(params, 8, device=1)
+    plan = cl.plans.SamplesPlan(params, 8, device=1)
     key = owner.authentication_key()
     stranger = cl.SecretKey.generate(params)
-    inbox = cl.Inbox(tmp_path / "inbox", params, key, limit=6)
-    clients = [cl.LightClient(owner, plan=plan, precision_bits=20) for _ in range(2)]
+    inbox = cl.clients.Inbox(tmp_path / "inbox", params, key, limit=6)
+    clients = [cl.clients.LightClient(owner, plan=plan, precision_bits=20) for _ in range(2)]
     for client in clients:
         inbox.introduce(client.introduction)
     stored = (tmp_path / "inbox").read_bytes()
     # What a stranger makes of an introduction and a message that he heard.
     heard, message = clients[0].introduction, clients[0].encrypt([0.5])
     for place in range(0, len(heard), 7):
-        with pytest.raises((cl.DataError, cl.WrongSecretError)):
+        with pytest.raises((cl.errors.DataError, cl.errors.WrongSecretError)):
             inbox.introduce(heard[:place] + bytes([heard[place] ^ 1]) + heard[place + 1 :])
-    with pytest.raises(cl.WrongSecretError):
-        inbox.introduce(cl.LightClient(stranger, plan=plan).introduction)
-    with pytest.raises(cl.WrongSecretError):
-        cl.Receiver(params, heard, stranger.authentication_key())
+    with pytest.raises(cl.errors.WrongSecretError):
+        inbox.introduce(cl.clients.LightClient(stranger, plan=plan).introduction)
+    with pytest.raises(cl.errors.WrongSecretError):
+        cl.clients.Receiver(params, heard, stranger.authentication_key())
     forged = [message[:4] + bytes(10**6), message[:-1] + bytes([message[-1] ^ 1]), message[:4] + clients[1].encrypt([0.5])[4:]]
     assert all("not authenticated" in str(answer) for answer in inbox.accept(forged))
     assert (len(inbox), (tmp_path / "inbox").read_bytes()) == (0, stored)
@@ -273,11 +273,11 @@ def test_an_inbox_takes_what_the_owners_clients_sent_alone(params: cl.Params, ow
     # The key is a file, and no pickle.
     key.save(tmp_path / "key")
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
-    read = cl.AuthenticationKey.load(tmp_path / "key", params)
-    assert cl.Receiver(params, heard, read).receive([message]).shape == (1,)
-    with pytest.raises(cl.FileFormatError, match="an authentication key"):
+    read = cl.keys.AuthenticationKey.load(tmp_path / "key", params)
+    assert cl.clients.Receiver(params, heard, read).receive([message]).shape == (1,)
+    with pytest.raises(cl.errors.FileFormatError, match="an authentication key"):
         cl.load(tmp_path / "key", params)
-    with pytest.raises(cl.FileFormatError):
+    with pytest.raises(cl.errors.FileFormatError):
         cl.SecretKey.load(tmp_path / "key", params)
     with pytest.raises(TypeError, match="save"):
         pickle.dumps(key)
@@ -285,20 +285,20 @@ def test_an_inbox_takes_what_the_owners_clients_sent_alone(params: cl.Params, ow
 
 
 def test_states_are_private_files(owner: cl.SecretKey, tmp_path: pathlib.Path) -> None:
-    plan = cl.SamplesPlan(owner.params, 8, device=1)
-    client, path = cl.LightClient(owner, plan=plan), tmp_path / "client.state"
+    plan = cl.plans.SamplesPlan(owner.params, 8, device=1)
+    client, path = cl.clients.LightClient(owner, plan=plan), tmp_path / "client.state"
     path.write_bytes(b"anything")
     path.chmod(0o644)
     assert client.save(path) == len(client.to_bytes())
     assert path.stat().st_mode & 0o777 == 0o600
-    again = cl.LightClient.load(path)
+    again = cl.clients.LightClient.load(path)
     assert (again.device, again.introduction == client.introduction) == (1, False)
     numbers = np.array([0.5, -0.25])
     assert abs(owner.decrypt(received(owner, again, numbers, 1)) - numbers).max() < 1e-4
     owner.save(tmp_path / "secret.clt")
-    with pytest.raises(cl.FileAccessError):
+    with pytest.raises(cl.errors.FileAccessError):
         client.save(tmp_path / "secret.clt")
-    with pytest.raises(cl.DataError):
-        cl.LightClient.load(tmp_path / "secret.clt")
-    with pytest.raises(cl.FileAccessError):
-        cl.LightClient.load(tmp_path / "none")
+    with pytest.raises(cl.errors.DataError):
+        cl.clients.LightClient.load(tmp_path / "secret.clt")
+    with pytest.raises(cl.errors.FileAccessError):
+        cl.clients.LightClient.load(tmp_path / "none")

@@ -74,7 +74,7 @@ def secret_of(key: cl.SecretKey, folder: Path) -> np.ndarray:
 def test_sharing_takes_the_word_of_the_caller(small: Party) -> None:
     ct = small.key.encrypt([1.0, 2.0])
     for options in ({}, {"honest_evaluator": False}, {"progress": False}):
-        with pytest.raises(cl.DataError, match=r"honest_evaluator.*did|honest_evaluator.*deviates.*same_as"):
+        with pytest.raises(cl.errors.DataError, match=r"honest_evaluator.*did|honest_evaluator.*deviates.*same_as"):
             small.key.decrypt_to_share(ct, 20, **options)
     np.testing.assert_allclose(small.key.decrypt_to_share(ct, 20, honest_evaluator=True), [1.0, 2.0], atol=1e-3)
     # The word is a word: it cannot be given by a position, and who reads about the noise reads about it.
@@ -93,7 +93,7 @@ def test_a_tampered_mask_reads_the_secret_through_the_noise_and_a_second_computa
     bits = result.flood_bits(2.0**-80, queries=1000)
     delta = 2 ** (bits + 1)
     evil = tampered(result, delta)
-    with pytest.raises(cl.DataError, match="honest_evaluator"):
+    with pytest.raises(cl.errors.DataError, match="honest_evaluator"):
         key.decrypt_to_share(evil, bits)
     shared, honest = (key.decrypt_to_share(y, bits, honest_evaluator=True) for y in (evil, result))
     guesses = np.rint((shared - honest) * result.scale / delta)
@@ -175,8 +175,8 @@ def test_ciphertexts_that_differ_say_where(small: Party) -> None:
         assert any(words in difference for difference in comparison.differences), comparison
     with pytest.raises(TypeError):
         x.same_as(x.to_bytes())  # type: ignore[arg-type]
-    with pytest.raises(cl.DataError):
-        cl.trace(lambda y: [y.same_as(y), y][1], (3,), params=small.params)
+    with pytest.raises(cl.errors.DataError):
+        cl.plans.trace(lambda y: [y.same_as(y), y][1], (3,), params=small.params)
 
 
 def test_a_key_shares_as_many_results_as_its_budget(tmp_path: Path) -> None:
@@ -192,27 +192,27 @@ def test_a_key_shares_as_many_results_as_its_budget(tmp_path: Path) -> None:
         user.decrypt_to_share(ct, 8, honest_evaluator=True)
     for user in (key, *loaded, cl.SecretKey.load(path, params)):
         assert (user.share_budget, user.shares_left) == (3, 0)
-        with pytest.raises(cl.DataError, match=r"budget of 3 is spent.*new secret key"):
+        with pytest.raises(cl.errors.DataError, match=r"budget of 3 is spent.*new secret key"):
             user.decrypt_to_share(ct, 8, honest_evaluator=True)
         user.decrypt(ct)
-    with pytest.raises(cl.DataError, match="one of 3 already, of which 0 are left"):
+    with pytest.raises(cl.errors.DataError, match="one of 3 already, of which 0 are left"):
         key.with_share_budget(10)
-    with pytest.raises(cl.DataError, match="results"):
+    with pytest.raises(cl.errors.DataError, match="results"):
         cl.SecretKey.generate(params).with_share_budget(-1)
     # What is refused before it is decrypted is not counted; what is stopped is. The count is in the file or nothing is shared.
     other = cl.SecretKey.generate(params).with_share_budget(2)
     ct = other.encrypt([1.0])
     other.save(tmp_path / "other")
-    with pytest.raises(cl.DataError):
+    with pytest.raises(cl.errors.DataError):
         other.decrypt_to_share(ct, 8)
-    with pytest.raises(cl.DataError):
+    with pytest.raises(cl.errors.DataError):
         other.decrypt_to_share(ct, 0, honest_evaluator=True)
     assert other.shares_left == 2
-    with pytest.raises(cl.CancelledError):
+    with pytest.raises(cl.errors.CancelledError):
         other.decrypt_to_share(ct, 8, lambda *_: False, honest_evaluator=True)
     assert cl.SecretKey.load(tmp_path / "other", params).shares_left == 1
     (tmp_path / "other").unlink()
-    with pytest.raises(cl.FileAccessError, match="cannot count shared results in"):
+    with pytest.raises(cl.errors.FileAccessError, match="cannot count shared results in"):
         other.decrypt_to_share(ct, 8, honest_evaluator=True)
 
 
@@ -240,7 +240,7 @@ def test_files_that_are_stored_elsewhere_are_known_by_their_tag(small: Party, tm
     # A key that is read again makes the same tags.
     small.key.save(tmp_path / "secret.clt")
     assert cl.SecretKey.load(tmp_path / "secret.clt", small.params).tag(first, "monday") == tag
-    with pytest.raises(cl.FileAccessError, match=r"none\.clt"):
+    with pytest.raises(cl.errors.FileAccessError, match=r"none\.clt"):
         small.key.tag(tmp_path / "none.clt")
 
 
@@ -250,7 +250,7 @@ def test_results_are_shared_by_the_documented_path() -> None:
     )
     key = cl.SecretKey.generate(params)
     data = numbers(100)
-    found = cl.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
+    found = cl.plans.trace(lambda x: (x * x).rescale(), (100,), params=params, bound=1.0)
     x = key.encrypt(data, bound=1.0).with_keys(key.evaluation_keys(found.needs))
     result = (x * x).rescale()
     bits = found.result.flood_bits(queries=100, correct_bits=12)
@@ -258,12 +258,12 @@ def test_results_are_shared_by_the_documented_path() -> None:
     assert bits - 8 < result.flood_bits(queries=100, correct_bits=12) <= bits
     # Decryption to doubles rounds far more than the computation did.
     assert found.result.error_bound > 2.0**-53
-    with pytest.raises(cl.DataError, match="correct bits"):
+    with pytest.raises(cl.errors.DataError, match="correct bits"):
         result.flood_bits(found.result.error_bound, queries=100, correct_bits=0)
     shared = key.decrypt_to_share(result, bits, honest_evaluator=True)
     assert 1e-12 < np.abs(shared - data**2).max() < 2**-10
-    with pytest.raises(cl.DataError, match="correct bits"):
+    with pytest.raises(cl.errors.DataError, match="correct bits"):
         result.flood_bits(queries=100, correct_bits=60)
     small = cl.SecretKey.generate(cl.Params.preset("insecure_small")).encrypt(data)
-    with pytest.raises(cl.DataError, match="share_n14"):
+    with pytest.raises(cl.errors.DataError, match="share_n14"):
         small.flood_bits(1e-8)

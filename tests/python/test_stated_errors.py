@@ -38,8 +38,8 @@ PROGRAMS = {
     "variances of a table's columns": (lambda x: ((x - x.mean(axis=0)) ** 2).mean(axis=0), 1, (40, 31), SLOTS),
     "variance of means": (lambda x: x.mean(axis=0).var(), 1, (10, 100), {}),
     "rows": (lambda x: (x * x).sum(axis=1), 1, (100, 5), {"encoding": "slots", "lanes": "most"}),
-    "polynomial": (lambda x: cl.sigmoid(8 * x), 1, (300,), {}),
-    "polynomial of high degree": (cl.Polynomial.fit(lambda t: np.sin(6 * t) * np.exp(t), 31), 1, (300,), {}),
+    "polynomial": (lambda x: cl.functions.sigmoid(8 * x), 1, (300,), {}),
+    "polynomial of high degree": (cl.plans.Polynomial.fit(lambda t: np.sin(6 * t) * np.exp(t), 31), 1, (300,), {}),
     "joined": (lambda x: np.concatenate([x[:50], x[100:150]]), 1, (300,), {}),
 }
 
@@ -48,7 +48,7 @@ PROGRAMS = {
 def test_errors_are_within_twice_what_is_stated_and_below_their_bounds(deep, name, full):
     params, _ = deep
     f, count, shape, options = PROGRAMS[name]
-    found = cl.trace(f, *[shape] * count, params=params, bound=1.0, **options)
+    found = cl.plans.trace(f, *[shape] * count, params=params, bound=1.0, **options)
 
     def rms(errors):
         return np.sqrt(np.mean(np.square(errors)))
@@ -115,7 +115,7 @@ def test_dry_runs_state_no_smaller_errors_than_runs_with_the_keys_that_they_ask_
     public = key.public_key()
     for level in (3, 4, 6):
         for f in (lambda x: x.sum(), lambda x: x - x.mean(), lambda x: x.rotate(1) + x, lambda x: (x * x).sum()):
-            found = cl.trace(f, (100,), params=params, bound=1.0, encoding="slots", level=level)
+            found = cl.plans.trace(f, (100,), params=params, bound=1.0, encoding="slots", level=level)
             x = public.encrypt(np.ones(100), bound=1.0, encoding="slots", level=level)
             result = f(x.with_keys(key.evaluation_keys(found.needs)))
             for own, stated in ((result.error_rms, found.result.error_rms), (result.error_bound, found.result.error_bound)):
@@ -136,7 +136,7 @@ def test_smaller_noise_has_no_larger_bound(deep, count):
         return (z - z.mean()).var()
 
     for f in (of_sum, of_variance):
-        found = cl.trace(f, (count,), params=params, bound=1.0, encoding="slots")
+        found = cl.plans.trace(f, (count,), params=params, bound=1.0, encoding="slots")
         keys = key.evaluation_keys(found.needs)
         for encrypted in (key, key.public_key()):
             result = f(encrypted.encrypt(np.linspace(-1, 1, count), bound=1.0, encoding="slots").with_keys(keys))
@@ -163,7 +163,7 @@ def test_bootstrapped_numbers_and_their_sums_have_the_errors_that_are_stated(nam
     def f(x):
         return g(x.bootstrap())
 
-    found = cl.trace(f, (300,), params=params, bound=bound)
+    found = cl.plans.trace(f, (300,), params=params, bound=bound)
     rng, typical, worst = np.random.default_rng(5), [], []
     for key in (cl.SecretKey.generate(params) for _ in range(3)):
         keys, public = key.evaluation_keys(found.needs), key.public_key()
@@ -198,7 +198,7 @@ def test_few_bootstrapped_numbers_have_small_errors_in_all_slots_that_repeat_the
         (centred_twice, [((64,), 1.0)]),
     ]
     for f, arrays in programs:
-        found = cl.trace(f, *(cl.Input(shape, bound=bound, encoding="slots") for shape, bound in arrays), params=params)
+        found = cl.plans.trace(f, *(cl.Input(shape, bound=bound, encoding="slots") for shape, bound in arrays), params=params)
         keys = key.evaluation_keys(found.needs)
         for _ in range(4 if full else 1):
             clear = [np.array(rng.uniform(-bound, bound, shape)) for shape, bound in arrays]
@@ -224,9 +224,9 @@ def test_polynomials_written_by_hand_have_the_errors_that_are_stated(deep, name)
     """The error of `x**3 - x` is `3 x**2 - 1` times that of `x`: powers of one array make each other's errors smaller or larger."""
     params, key = deep
     f, shape = POLYNOMIALS[name], (400,)
-    keys, public = key.evaluation_keys(cl.trace(f, shape, params=params, bound=2.0).needs), key.public_key()
+    keys, public = key.evaluation_keys(cl.plans.trace(f, shape, params=params, bound=2.0).needs), key.public_key()
     for bound in (1.0, 2.0):
-        found = cl.trace(f, shape, params=params, bound=bound)
+        found = cl.plans.trace(f, shape, params=params, bound=bound)
 
         def errors(*arrays, bound=bound):
             return np.stack([key.decrypt(f(public.encrypt(x, bound=bound).with_keys(keys))) - f(x) for x in arrays])
@@ -244,7 +244,7 @@ def test_polynomials_of_complex_numbers_have_errors_under_their_bound(deep):
     """The error of `16 x**5 - 20 x**3 + 5 x` is 145 times that of `x` at 1j, and 25 times at most on the real line."""
     params, key = deep
     x, f = np.full(400, 1j), POLYNOMIALS["Chebyshev"]
-    found = cl.trace(f, x.shape, params=params, bound=1.0, is_complex=True)
+    found = cl.plans.trace(f, x.shape, params=params, bound=1.0, is_complex=True)
     keys = key.evaluation_keys(found.needs)
     result = f(key.public_key().encrypt(x, bound=1.0).with_keys(keys))
     errors = np.abs(key.decrypt(result) - f(x))
@@ -272,7 +272,7 @@ def test_errors_of_plain_factors_are_within_the_bound_for_rows_of_any_length(nam
     params = cl.Params.preset("insecure_small")
     key = cl.SecretKey.generate(params)
     options = {"encoding": "slots", "level": 3, "bound": bound}
-    found = cl.trace(function, shape, params=params, **options)
+    found = cl.plans.trace(function, shape, params=params, **options)
     keys = key.evaluation_keys(found.needs)
     errors = []
     for _ in range(6):
@@ -289,7 +289,7 @@ def test_whole_matrices_have_no_rounding(rng):
     params = cl.Params.preset("insecure_small")
     for options in ({"encoding": "coefficients"}, {"encoding": "slots"}):
         for function in (lambda x: np.ones((2, 5), int) @ x, lambda x: np.cumsum(x, axis=0)):
-            found = cl.trace(function, (5, 8), params=params, bound=1.0, **options)
+            found = cl.plans.trace(function, (5, 8), params=params, bound=1.0, **options)
             assert found.result.error_rms < 1e-9
     assert cl.Params.for_circuit(lambda x: np.cumsum(x, axis=0), (5, 8), error=1e-3, bound=1.0).trace.result.error_bound < 1e-3
 
@@ -299,10 +299,10 @@ def test_slices_and_joins_of_slots_count_what_masks_leave(rng):
     key = cl.SecretKey.generate(params)
     options = {"encoding": "slots", "bound": 100.0}
     slices = lambda x: x[7:8]  # noqa: E731
-    keys = key.keys_for(slices, (200,), **options) | key.keys_for(lambda *parts: cl.hstack(parts), *[(16,)] * 12, **options)
+    keys = key.keys_for(slices, (200,), **options) | key.keys_for(lambda *parts: cl.functions.hstack(parts), *[(16,)] * 12, **options)
     for _ in range(20):
         numbers = rng.choice([-100.0, 100.0], (12, 16))
         x = key.encrypt(rng.choice([-100.0, 100.0], 200), **options).with_keys(keys)
-        parts = cl.hstack([key.encrypt(row, **options).with_keys(keys) for row in numbers])
+        parts = cl.functions.hstack([key.encrypt(row, **options).with_keys(keys) for row in numbers])
         for result, exact in ((slices(x), key.decrypt(x).round()[7:8]), (parts, numbers.ravel())):
             assert np.abs(key.decrypt(result) - exact).max() <= result.error_bound

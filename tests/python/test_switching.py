@@ -15,7 +15,7 @@ import clathrate as cl
 
 # Long enough for auxiliary primes, small enough for milliseconds.
 SPEC = {"degree": 512, "steps": [[30, 30]] + [40] * 10, "special": [42, 42], "log2_scale": 40, "insecure": True}
-NEEDS = cl.Needs(relinearise=True, rotations=[1, -2], conjugate=True)
+NEEDS = cl.keys.Needs(relinearise=True, rotations=[1, -2], conjugate=True)
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def owner() -> tuple[cl.Params, cl.SecretKey]:
     return params, cl.SecretKey.generate(params)
 
 
-def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl.EvaluationKeys]:
+def keys_under(owner, needs: cl.keys.Needs = NEEDS, **options) -> tuple[cl.Params, cl.EvaluationKeys]:
     """The owner's keys, used under parameters that run with other options."""
     params = cl.Params(**SPEC, runtime=cl.Runtime(**options))
     return params, cl.from_bytes(owner[1].evaluation_keys(needs).to_bytes(), params)
@@ -41,20 +41,20 @@ def keys_under(owner, needs: cl.Needs = NEEDS, **options) -> tuple[cl.Params, cl
 @pytest.mark.parametrize(
     ("switching", "error", "message"),
     [
-        ("", cl.DataError, "fastest"),
-        ("Fastest", cl.DataError, "fastest"),
-        ("hybrid", cl.DataError, r"\(\"hybrid\", r\)"),
-        ((), cl.DataError, "fastest"),
-        (("hybrid",), cl.DataError, "fastest"),
-        (("hybrid", 1, 2), cl.DataError, "fastest"),
-        (("klss", 1), cl.DataError, "r_tilde"),
-        (("klss", 1, 2, 3), cl.DataError, "r_tilde"),
-        (("fastest", 1), cl.DataError, "fastest"),
-        ((1, "hybrid"), cl.DataError, "fastest"),
-        (("hybrid", 0), cl.DataError, "is 0: use 1 to 256"),
-        (("hybrid", -3), cl.DataError, "is -3"),
-        (("hybrid", 10**40), cl.DataError, "use 1 to 256"),
-        (("klss", 2, 0), cl.DataError, "is 0"),
+        ("", cl.errors.DataError, "fastest"),
+        ("Fastest", cl.errors.DataError, "fastest"),
+        ("hybrid", cl.errors.DataError, r"\(\"hybrid\", r\)"),
+        ((), cl.errors.DataError, "fastest"),
+        (("hybrid",), cl.errors.DataError, "fastest"),
+        (("hybrid", 1, 2), cl.errors.DataError, "fastest"),
+        (("klss", 1), cl.errors.DataError, "r_tilde"),
+        (("klss", 1, 2, 3), cl.errors.DataError, "r_tilde"),
+        (("fastest", 1), cl.errors.DataError, "fastest"),
+        ((1, "hybrid"), cl.errors.DataError, "fastest"),
+        (("hybrid", 0), cl.errors.DataError, "is 0: use 1 to 256"),
+        (("hybrid", -3), cl.errors.DataError, "is -3"),
+        (("hybrid", 10**40), cl.errors.DataError, "use 1 to 256"),
+        (("klss", 2, 0), cl.errors.DataError, "is 0"),
         (("hybrid", 1.5), TypeError, r"use a whole number, such as 2; got 1\.5"),
         (("hybrid", "2"), TypeError, "use a whole number, such as 2; got '2'"),
         (["hybrid", 2], TypeError, "switching"),
@@ -68,9 +68,9 @@ def test_methods_that_do_not_exist_are_refused_with_those_that_do(switching, err
 
 
 def test_digits_too_long_for_every_level_are_refused_with_both_numbers():
-    with pytest.raises(cl.ParamsError, match=r"50 special primes: 12 primes are free there .* ask for 1 to 12"):
+    with pytest.raises(cl.errors.ParamsError, match=r"50 special primes: 12 primes are free there .* ask for 1 to 12"):
         cl.Params(**SPEC, runtime=cl.Runtime(switching=("hybrid", 50)))
-    with pytest.raises(cl.ParamsError, match=r"needs a chain of 12 primes or more, this one has 9"):
+    with pytest.raises(cl.errors.ParamsError, match=r"needs a chain of 12 primes or more, this one has 9"):
         cl.Params.preset("insecure_small", cl.Runtime(switching=("klss", 2, 2)))
 
 
@@ -87,7 +87,7 @@ def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):
     assert [row["level"] for row in refused] == [9, 10]
     data = np.linspace(-1, 1, 256)
     high, low = (cl.from_bytes(owner[1].encrypt(data, level=level).to_bytes(), params).with_keys(keys) for level in (9, 8))
-    with pytest.raises(cl.ParamsError, match=r"level 9 with 4 special primes: \d+ primes are free"):
+    with pytest.raises(cl.errors.ParamsError, match=r"level 9 with 4 special primes: \d+ primes are free"):
         high.rotate(1)
     assert np.max(np.abs(owner[1].decrypt(low.rotate(1)) - np.roll(data, -1))) < 1e-6
 
@@ -95,7 +95,7 @@ def test_digits_too_long_for_one_level_are_refused_there_and_serve_below(owner):
 @pytest.mark.parametrize("option", ["key_expansion", "key_cache_mib"])
 @pytest.mark.parametrize("value", [-1, -1e300, -math.inf, math.nan])
 def test_memory_limits_below_nothing_are_refused(option, value):
-    with pytest.raises(cl.DataError, match=option):
+    with pytest.raises(cl.errors.DataError, match=option):
         cl.Runtime(**{option: value})
 
 
@@ -162,11 +162,11 @@ def test_plans_have_a_row_per_level_and_figures_that_add_up():
 
 
 def test_plans_for_no_level_or_no_keys_are_refused():
-    with pytest.raises(cl.LevelError, match="0 to 10"):
+    with pytest.raises(cl.errors.LevelError, match="0 to 10"):
         cl.Params(**SPEC).switching_report(11)
-    with pytest.raises(cl.LevelError):
+    with pytest.raises(cl.errors.LevelError):
         cl.Params(**SPEC).switching_report(-1)
-    with pytest.raises(cl.ParamsError, match="special"):
+    with pytest.raises(cl.errors.ParamsError, match="special"):
         cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True).switching_report()
 
 
@@ -211,25 +211,25 @@ def test_prepared_keys_derive_nothing_more_in_use(owner):
 
 
 def test_prepare_takes_levels_and_refuses_those_there_are_not(owner):
-    params, keys = keys_under(owner, cl.Needs(rotations=[1]))
+    params, keys = keys_under(owner, cl.keys.Needs(rotations=[1]))
     derived = {row["level"]: row["derived_bytes"] for row in params.switching_report().rows}
     level = next(level for level, size in derived.items() if size)
     assert keys.derive(levels=[]) == 0
     assert keys.derive([level]) == derived[level]
     assert keys.derive([level, level]) == derived[level]
     for levels in ([11], [-1], [10**40]):
-        with pytest.raises(cl.LevelError, match="0 to 10"):
+        with pytest.raises(cl.errors.LevelError, match="0 to 10"):
             keys.derive(levels)
     with pytest.raises(TypeError):
         keys.derive(["1"])
     # Levels above the keys' own are left out.
-    low = cl.from_bytes(owner[1].evaluation_keys(cl.Needs(rotations=[1], level=2)).to_bytes(), params)
+    low = cl.from_bytes(owner[1].evaluation_keys(cl.keys.Needs(rotations=[1], level=2)).to_bytes(), params)
     assert low.derive([5, 10]) == 0
 
 
 def test_prepare_stops_when_told_and_keeps_what_it_has(owner):
     _, keys = keys_under(owner)
-    with pytest.raises(cl.CancelledError):
+    with pytest.raises(cl.errors.CancelledError):
         keys.derive(progress=lambda done, total: done < 2)
     some = keys.derived_bytes
     assert 0 < some < keys.derive()
@@ -238,7 +238,7 @@ def test_prepare_stops_when_told_and_keeps_what_it_has(owner):
 
 
 def test_no_keys_prepare_to_nothing(owner):
-    keys = owner[1].evaluation_keys(cl.Needs())
+    keys = owner[1].evaluation_keys(cl.keys.Needs())
     assert keys.derive() == keys.derived_bytes == 0
     keys.drop_derived()
 
@@ -264,7 +264,7 @@ def tune_again_and_again(seconds: float) -> None:
 
 
 def test_tune_stops_when_told_and_stores_nothing(cache, interrupt_soon):
-    with pytest.raises(cl.CancelledError):
+    with pytest.raises(cl.errors.CancelledError):
         cl.tune(progress=lambda done, total: done < 1)
     interrupt_soon(0.2)
     with pytest.raises(KeyboardInterrupt):
@@ -302,12 +302,12 @@ def test_profile_none_is_neither_read_nor_stored(cache, monkeypatch):
     profile = cl.doctor()["profile"]
     assert (profile["state"], profile["path"]) == ("off", None)
     assert cl.Params(**SPEC).switching_report().to_dict()["origin"] == "built-in"
-    with pytest.raises(cl.ParamsError, match="CLATHRATE_PROFILE is `none`"):
+    with pytest.raises(cl.errors.ParamsError, match="CLATHRATE_PROFILE is `none`"):
         cl.tune()
     assert cl.tune(dry_run=True) is None
 
 
 def test_a_cache_directory_that_cannot_be_written_is_an_os_error(cache):
     cache.parent.parent.write_text("a file")
-    with pytest.raises(cl.FileAccessError, match="cannot write"):
+    with pytest.raises(cl.errors.FileAccessError, match="cannot write"):
         cl.tune()

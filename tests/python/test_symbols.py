@@ -93,7 +93,7 @@ def operations(shape: tuple[int, ...]) -> dict[str, Callable[[Any], Any]]:
         "(W @ x) ** 2": lambda x: (weights @ x) ** 2,
         "(W @ x) * (W @ x)": lambda x: (weights @ x) * (weights @ x),
         "(W @ x) ** 3": lambda x: (weights @ x) ** 3,
-        "sigmoid(W @ x)": lambda x: cl.sigmoid(weights @ x, domain=(-4, 4), error=0.2),
+        "sigmoid(W @ x)": lambda x: cl.functions.sigmoid(weights @ x, domain=(-4, 4), error=0.2),
         "W @ x + W @ x": lambda x: weights @ x + 0.5 * (weights @ x),
         "integers @ x": lambda x: np.ones((2, rows), dtype=int) @ x,
         "x @ W": lambda x: x @ across,
@@ -139,17 +139,17 @@ def operations(shape: tuple[int, ...]) -> dict[str, Callable[[Any], Any]]:
         "repeat_column": lambda x: x.repeat_column(4),
         "pack": lambda x: x.pack(),
         "with_bound": lambda x: x.with_bound(1.0) * 0.5,
-        "vstack": lambda x: cl.vstack([x, x]),
-        "vstack of products": lambda x: cl.vstack([x, x * 0.5, x * x]),
-        "hstack": lambda x: cl.hstack([x, x]),
-        "concatenate": lambda x: cl.concatenate([x, x - x * x]),
-        "where": lambda x: cl.where(plain > 0, x, x * x),
-        "maximum": lambda x: cl.maximum(x, 0.0, bound=1.0, margin=0.5, error=0.3),
-        "absolute": lambda x: cl.absolute(x, bound=1.0, margin=0.5, error=0.3),
-        "exp": lambda x: cl.exp(x, domain=(-1, 1), error=0.3),
-        "polynomial": lambda x: cl.Polynomial([0.5, 0.25, 0.125])(x),
-        "polynomial of a product": lambda x: cl.Polynomial([0.5, 0.0, 0.0, 0.125])(x * x),
-        "linear": lambda x: cl.LinearTransform(np.eye(columns) * 0.5)(x),
+        "vstack": lambda x: cl.functions.vstack([x, x]),
+        "vstack of products": lambda x: cl.functions.vstack([x, x * 0.5, x * x]),
+        "hstack": lambda x: cl.functions.hstack([x, x]),
+        "concatenate": lambda x: cl.functions.concatenate([x, x - x * x]),
+        "where": lambda x: cl.functions.where(plain > 0, x, x * x),
+        "maximum": lambda x: cl.functions.maximum(x, 0.0, bound=1.0, margin=0.5, error=0.3),
+        "absolute": lambda x: cl.functions.absolute(x, bound=1.0, margin=0.5, error=0.3),
+        "exp": lambda x: cl.functions.exp(x, domain=(-1, 1), error=0.3),
+        "polynomial": lambda x: cl.plans.Polynomial([0.5, 0.25, 0.125])(x),
+        "polynomial of a product": lambda x: cl.plans.Polynomial([0.5, 0.0, 0.0, 0.125])(x * x),
+        "linear": lambda x: cl.plans.LinearTransform(np.eye(columns) * 0.5)(x),
         "np.sum": lambda x: np.sum(x),
         "np.where": lambda x: np.where(plain > 0, x, 0.0),
         "two roundabout": lambda x: (x * 0.5 + 1) * (x - x * x) - x,
@@ -163,7 +163,7 @@ def operations(shape: tuple[int, ...]) -> dict[str, Callable[[Any], Any]]:
 
 def facts(result: Any) -> tuple[Any, ...]:
     """What is known of a result before it is decrypted."""
-    if isinstance(result, cl.TransposedCiphertext):
+    if isinstance(result, cl.types.TransposedCiphertext):
         return (("transposed",), *facts(result.T))
     x = result
     return x.shape, x.encoding, x.level, round(float(np.log2(x.scale)), 9), x.is_complex, x.rank, x.degree, x.secret, repr(x.layout)
@@ -194,7 +194,7 @@ def compared(name: str, shape: tuple[int, ...], options: dict[str, Any], rng: np
     yield "encryption", dry, data
     if isinstance(dry[0], str) or isinstance(data[0], str):
         return
-    found, needs = {}, cl.Needs()
+    found, needs = {}, cl.keys.Needs()
     for operation, function in operations(shape).items():
         recorder = Recorder(params, below)
         found[operation] = attempt(function, symbol(recorder))

@@ -101,7 +101,7 @@ CIRCUITS = {
 def test_traced_needs_suffice_and_results_agree(rng, name, preset):
     circuit = CIRCUITS[name]
     params = cl.Params.preset(preset)
-    trace = cl.trace(circuit, (3, 8), (3, 8), params=params, encoding="slots")
+    trace = cl.plans.trace(circuit, (3, 8), (3, 8), params=params, encoding="slots")
     key = cl.SecretKey.generate(params)
     keys = key.evaluation_keys(trace.needs)
     x, y = (key.encrypt(rng.normal(size=(3, 8)), encoding="slots").with_keys(keys) for _ in range(2))
@@ -119,7 +119,7 @@ def test_traces_agree_at_a_small_scale(rng, name):
     steps, special = [[30, 30], 28, 28, 28, 28], [42, 42]
     params = cl.Params(degree=64, steps=steps, special=special, log2_scale=28, insecure=True)
     key = cl.SecretKey.generate(params)
-    trace = cl.trace(CIRCUITS[name], (3, 8), (3, 8), params=params, encoding="slots")
+    trace = cl.plans.trace(CIRCUITS[name], (3, 8), (3, 8), params=params, encoding="slots")
     keys = key.evaluation_keys(trace.needs)
     x, y = (key.encrypt(rng.uniform(-1, 1, (3, 8)), encoding="slots").with_keys(keys) for _ in range(2))
     result, clear = CIRCUITS[name](x, y), CIRCUITS[name](Clear(key.decrypt(x)), Clear(key.decrypt(y)))
@@ -130,40 +130,40 @@ def test_traces_agree_at_a_small_scale(rng, name):
 def test_traced_needs_are_necessary(rng):
     params = cl.Params.preset("insecure_tiny")
     circuit = CIRCUITS["late rotation"]
-    needs = cl.trace(circuit, (8,), (8,), params=params).needs
+    needs = cl.plans.trace(circuit, (8,), (8,), params=params).needs
     assert needs.to_dict() == {"relinearise": params.max_level, "rotations": {3: params.max_level - 2}}
     key = cl.SecretKey.generate(params)
     x = key.encrypt(rng.uniform(-1, 1, 8))
-    for less in (cl.Needs(relinearise=True), cl.Needs(rotations=[3])):
-        with pytest.raises(cl.MissingKeyError):
+    for less in (cl.keys.Needs(relinearise=True), cl.keys.Needs(rotations=[3])):
+        with pytest.raises(cl.errors.MissingKeyError):
             circuit(*(x.with_keys(key.evaluation_keys(less)),) * 2)
-    with pytest.raises(cl.LevelError):
-        circuit(*(x.with_keys(key.evaluation_keys(cl.Needs(relinearise=True, rotations=[3], level=0))),) * 2)
+    with pytest.raises(cl.errors.LevelError):
+        circuit(*(x.with_keys(key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[3], level=0))),) * 2)
 
 
 def test_levels_of_a_key_are_the_highest_it_is_used_at():
     params = cl.Params.preset("insecure_tiny")
-    assert cl.trace(CIRCUITS["both levels"], (8,), (8,), params=params).needs.to_dict()["rotations"] == {1: params.max_level}
-    assert cl.trace(CIRCUITS["both levels"], (8,), (8,), params=params, level=2).needs.to_dict()["rotations"] == {1: 2}
+    assert cl.plans.trace(CIRCUITS["both levels"], (8,), (8,), params=params).needs.to_dict()["rotations"] == {1: params.max_level}
+    assert cl.plans.trace(CIRCUITS["both levels"], (8,), (8,), params=params, level=2).needs.to_dict()["rotations"] == {1: 2}
 
 
 def test_rotations_by_the_period_need_no_key():
     params = cl.Params.preset("insecure_tiny")
-    assert not cl.trace(lambda x: x.rotate(8) + x.rotate(0) + x.rotate(-16), (5,), params=params).needs
+    assert not cl.plans.trace(lambda x: x.rotate(8) + x.rotate(0) + x.rotate(-16), (5,), params=params).needs
 
 
 @pytest.mark.parametrize(
     ("circuit", "error"),
     [
-        (lambda x: x**100, cl.LevelError),
-        (lambda x: x.drop_to_level(0) * x, cl.LevelError),
-        (lambda x: x.drop_to_level(0) * 0.5, cl.LevelError),
-        (lambda x: x.drop_to_level(1).drop_to_level(2), cl.LevelError),
-        (lambda x: x + np.ones(3), cl.ShapeError),
-        (lambda x: x * np.ones((8, 2)), cl.ShapeError),
-        (lambda x: np.ones((2, 7)) @ x, cl.ShapeError),
-        (lambda x: x @ np.ones((7, 2)), cl.ShapeError),
-        (lambda x: x.sum(axis=1), cl.DataError),
+        (lambda x: x**100, cl.errors.LevelError),
+        (lambda x: x.drop_to_level(0) * x, cl.errors.LevelError),
+        (lambda x: x.drop_to_level(0) * 0.5, cl.errors.LevelError),
+        (lambda x: x.drop_to_level(1).drop_to_level(2), cl.errors.LevelError),
+        (lambda x: x + np.ones(3), cl.errors.ShapeError),
+        (lambda x: x * np.ones((8, 2)), cl.errors.ShapeError),
+        (lambda x: np.ones((2, 7)) @ x, cl.errors.ShapeError),
+        (lambda x: x @ np.ones((7, 2)), cl.errors.ShapeError),
+        (lambda x: x.sum(axis=1), cl.errors.DataError),
         (lambda x: x + "a", TypeError),
         (lambda x: x * np.array(["a"]), TypeError),
         (lambda x: 1 / x, TypeError),
@@ -178,9 +178,9 @@ def test_rotations_by_the_period_need_no_key():
 def test_traces_and_ciphertexts_raise_the_same_errors(circuit, error):
     params = cl.Params.preset("insecure_tiny")
     with pytest.raises(error):
-        cl.trace(circuit, (8,), params=params)
+        cl.plans.trace(circuit, (8,), params=params)
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True))
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True))
     with pytest.raises(error):
         circuit(key.encrypt(np.ones(8)).with_keys(keys))
 
@@ -190,50 +190,50 @@ def test_traces_find_the_keys_of_products_with_matrices():
     key = cl.SecretKey.generate(params)
     matrix, x = np.arange(16.0).reshape(2, 8) / 16, np.linspace(-1, 1, 8)
     for circuit in (lambda x: matrix @ x, lambda x: x @ matrix.T):
-        keys = key.evaluation_keys(cl.trace(circuit, (8,), params=params).needs)
+        keys = key.evaluation_keys(cl.plans.trace(circuit, (8,), params=params).needs)
         got = key.decrypt(circuit(key.encrypt(x).with_keys(keys)))
         np.testing.assert_allclose(got, matrix @ x, atol=1e-4)
 
 
 def test_traces_of_coefficients_refuse_slot_operations():
     params = cl.Params.preset("insecure_tiny")
-    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
-        cl.trace(lambda x: x.rotate(1), (2, 3), params=params)
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots"'):
+        cl.plans.trace(lambda x: x.rotate(1), (2, 3), params=params)
     explicit = cl.Params.preset("insecure_tiny", cl.Runtime(rescale="explicit"))
     for circuit in (lambda x: x * x, lambda x: x * np.ones((2, 3)), lambda x: x * 1j, lambda x: x.conj()):
-        with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
-            cl.trace(circuit, (2, 3), params=explicit)
-        assert cl.trace(circuit, (2, 3), params=params).result.encoding == "slots", "converted"
-    with pytest.raises(cl.ShapeError, match='needs the encoding "slots"'):
-        cl.trace(lambda x: x + 1j, (2, 3), params=params)
-    assert cl.trace(lambda x: x + 1j, (2, 3), params=params, encoding="coefficients", is_complex=True).result.is_complex
-    with pytest.raises(cl.ShapeError, match="split the array"):
-        cl.trace(lambda x: x.rotate(1), (33,), params=params)
+        with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots"'):
+            cl.plans.trace(circuit, (2, 3), params=explicit)
+        assert cl.plans.trace(circuit, (2, 3), params=params).result.encoding == "slots", "converted"
+    with pytest.raises(cl.errors.ShapeError, match='needs the encoding "slots"'):
+        cl.plans.trace(lambda x: x + 1j, (2, 3), params=params)
+    assert cl.plans.trace(lambda x: x + 1j, (2, 3), params=params, encoding="coefficients", is_complex=True).result.is_complex
+    with pytest.raises(cl.errors.ShapeError, match="split the array"):
+        cl.plans.trace(lambda x: x.rotate(1), (33,), params=params)
 
 
 def test_symbols_are_not_stored(tmp_path):
-    symbol = cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny")).result
+    symbol = cl.plans.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny")).result
     for store in (lambda: symbol.save(tmp_path / "symbol.clt"), symbol.to_bytes):
-        with pytest.raises(cl.DataError, match="symbol"):
+        with pytest.raises(cl.errors.DataError, match="symbol"):
             store()
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (1, 1, 1, 1, 1, 2, 3), (-1,)])
 def test_traces_of_impossible_shapes_are_refused(shape):
-    with pytest.raises(cl.DataError):
-        cl.trace(lambda x: x, shape, params=cl.Params.preset("insecure_tiny"))
+    with pytest.raises(cl.errors.DataError):
+        cl.plans.trace(lambda x: x, shape, params=cl.Params.preset("insecure_tiny"))
 
 
 def test_traces_take_what_encrypt_takes():
     params = cl.Params.preset("insecure_tiny")
-    trace = cl.trace(lambda x: x, (8,), params=params, level=2, scale=2.0**30, is_complex=True)
+    trace = cl.plans.trace(lambda x: x, (8,), params=params, level=2, scale=2.0**30, is_complex=True)
     assert (trace.result.level, trace.result.scale, trace.result.is_complex) == (2, 2.0**30, True)
     for level in (-1, 9):
-        with pytest.raises(cl.LevelError):
-            cl.trace(lambda x: x, (8,), params=params, level=level)
-    with pytest.raises(cl.ScaleError):
-        cl.trace(lambda x: x, (8,), params=params, scale=2.0**500)
+        with pytest.raises(cl.errors.LevelError):
+            cl.plans.trace(lambda x: x, (8,), params=params, level=level)
+    with pytest.raises(cl.errors.ScaleError):
+        cl.plans.trace(lambda x: x, (8,), params=params, scale=2.0**500)
 
 
 def staged(x, weights):
@@ -248,7 +248,7 @@ def staged(x, weights):
 
 def test_traces_cost_what_their_stages_cost():
     params = cl.Params.preset("insecure_small")
-    trace = cl.trace(lambda x: staged(x, W), (3, 8), params=params, encoding="slots")
+    trace = cl.plans.trace(lambda x: staged(x, W), (3, 8), params=params, encoding="slots")
     assert [stage.name for stage in trace.stages] == ["matrix", "square", "square/turn", "operations"]
     matrix, square, turn, rest = trace.stages
     for figure in ("transforms", "hadamard_products", "multiply_adds", "key_bytes"):
@@ -273,7 +273,7 @@ def test_traces_cost_what_their_stages_cost():
 
 def test_costs_grow_with_the_array_and_do_not_depend_on_the_run():
     params = cl.Params.preset("insecure_rank2")
-    needed = [cl.trace(lambda x: (x.rotate(1) * x).rescale(), (rows, 8), params=params, encoding="slots") for rows in (1, 3, 3)]
+    needed = [cl.plans.trace(lambda x: (x.rotate(1) * x).rescale(), (rows, 8), params=params, encoding="slots") for rows in (1, 3, 3)]
     one, three, again = needed
     for figure in ("transforms", "hadamard_products", "key_bytes", "peak_bytes"):
         assert getattr(three, figure) == getattr(again, figure) > 2 * getattr(one, figure) > 0
@@ -283,7 +283,7 @@ def test_costs_grow_with_the_array_and_do_not_depend_on_the_run():
 
 
 def test_costs_of_nothing_are_none():
-    trace = cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"))
+    trace = cl.plans.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"))
     assert (trace.stages, trace.seconds, trace.transforms, trace.hadamard_products) == ((), 0.0, 0, 0)
     assert (trace.multiply_adds, trace.key_bytes) == (0, 0)
     assert trace.peak_bytes > 0
@@ -294,11 +294,11 @@ def test_peak_memory_is_what_ciphertexts_take(rng):
     params = cl.Params.preset("insecure_tiny")
     key = cl.SecretKey.generate(params)
     x = key.encrypt(rng.normal(size=(3, 8)), encoding="slots")
-    assert cl.trace(lambda x: x, (3, 8), params=params, encoding="slots").peak_bytes == x.nbytes
+    assert cl.plans.trace(lambda x: x, (3, 8), params=params, encoding="slots").peak_bytes == x.nbytes
     # The operand, and the result beside it.
-    twice = cl.trace(lambda x: x + x, (3, 8), params=params, encoding="slots")
+    twice = cl.plans.trace(lambda x: x + x, (3, 8), params=params, encoding="slots")
     assert twice.peak_bytes == x.nbytes + (x + x).nbytes
-    large = cl.trace(lambda x: np.ones((40, 3)) @ x, (3, 8), params=params, encoding="slots")
+    large = cl.plans.trace(lambda x: np.ones((40, 3)) @ x, (3, 8), params=params, encoding="slots")
     assert large.peak_bytes == x.nbytes + (np.ones((40, 3)) @ x).nbytes
 
 
@@ -306,7 +306,7 @@ def test_peak_memory_is_what_ciphertexts_take(rng):
 def test_errors_are_what_is_stated(rng, preset):
     params = cl.Params.preset(preset)
     shape = (3, params.slot_count)
-    trace = cl.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=1.0)
+    trace = cl.plans.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=1.0)
     key = cl.SecretKey.generate(params)
     data = rng.uniform(-1, 1, shape)
     public, keys = key.public_key(), key.evaluation_keys(trace.needs)
@@ -333,7 +333,7 @@ def test_errors_are_what_is_stated(rng, preset):
     # The inputs carry bounds as well, and larger numbers have larger ones.
     assert trace.inputs[0].bound == 1.0
     assert 0 < trace.inputs[0].error_bound < bound
-    larger = cl.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=10.0).result
+    larger = cl.plans.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=10.0).result
     assert larger.error_bound > bound
     assert larger.bound > trace.result.bound
     # With a declared bound data say what the dry run says.
@@ -345,35 +345,35 @@ def test_errors_are_what_is_stated(rng, preset):
 
 def test_errors_without_a_bound_on_the_numbers_are_unknown_and_bounds_beyond_a_domain_are_refused():
     params = cl.Params.preset("insecure_deep")
-    polynomial = cl.Polynomial([0.0, 1.0, 0.5])
-    unknown = cl.trace(lambda x, y: polynomial(x) + y, (8,), (8,), params=params)
+    polynomial = cl.plans.Polynomial([0.0, 1.0, 0.5])
+    unknown = cl.plans.trace(lambda x, y: polynomial(x) + y, (8,), (8,), params=params)
     assert unknown.result.bound is None
     assert unknown.seconds > 0
-    within = cl.trace(polynomial, (8,), params=params, bound=1.0).result
+    within = cl.plans.trace(polynomial, (8,), params=params, bound=1.0).result
     assert 0 < within.error_rms < within.error_bound < 1e-6
     # Powers of larger numbers are what they are, and an approximation is refused outside of its domain.
-    beyond = cl.trace(polynomial, (8,), params=params, bound=2.0).result
+    beyond = cl.plans.trace(polynomial, (8,), params=params, bound=2.0).result
     assert 4.0 <= beyond.bound <= 4.2
-    fit = cl.Polynomial.fit(np.cos, 5)
-    with pytest.raises(cl.DataError, match="from -1 to 1: give a domain from -2 to 2"):
-        cl.trace(fit, (8,), params=params, bound=2.0)
+    fit = cl.plans.Polynomial.fit(np.cos, 5)
+    with pytest.raises(cl.errors.DataError, match="from -1 to 1: give a domain from -2 to 2"):
+        cl.plans.trace(fit, (8,), params=params, bound=2.0)
     # Unbounded numbers times zero are zero.
     for zero in (0, np.zeros(8)):
-        nothing = cl.trace(lambda x, zero=zero: polynomial(x) * zero, (8,), params=params).result
+        nothing = cl.plans.trace(lambda x, zero=zero: polynomial(x) * zero, (8,), params=params).result
         assert nothing.bound == 0.0
         assert nothing.error_bound is None or nothing.error_bound >= 0
-    turned = cl.trace(lambda x: (x * 1j).rescale(), (8,), params=params, bound=1.0, is_complex=True, level=2, scale=2.0**35).result
+    turned = cl.plans.trace(lambda x: (x * 1j).rescale(), (8,), params=params, bound=1.0, is_complex=True, level=2, scale=2.0**35).result
     assert 0 < turned.error_bound < 1e-3
 
 
 @pytest.mark.parametrize("bound", [0, -1.0, np.inf, np.nan])
 def test_bounds_that_are_none_are_refused(bound):
-    with pytest.raises(cl.DataError, match="the bound on the numbers"):
-        cl.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"), bound=bound)
+    with pytest.raises(cl.errors.DataError, match="the bound on the numbers"):
+        cl.plans.trace(lambda x: x, (8,), params=cl.Params.preset("insecure_tiny"), bound=bound)
 
 
 def test_costs_as_text_have_a_line_for_each_stage():
-    trace = cl.trace(lambda x: staged(x, W), (3, 8), params=cl.Params.preset("insecure_small"), encoding="slots")
+    trace = cl.plans.trace(lambda x: staged(x, W), (3, 8), params=cl.Params.preset("insecure_small"), encoding="slots")
     head, *lines = trace.explain().splitlines()
     assert head.split() == ["stage", "milliseconds", "transforms", "Hadamard", "products", "multiply-adds", "MiB", "of", "keys"]
     assert [line.split()[0] for line in lines[:5]] == ["matrix", "square", "square/turn", "operations", "all"]
@@ -398,7 +398,7 @@ def test_stages_on_ciphertexts_change_nothing_and_close_where_a_stage_fails(rng)
             x / 0
         return x + 1
 
-    assert [stage.name for stage in cl.trace(failing, (8,), params=params).stages] == ["operations"]
+    assert [stage.name for stage in cl.plans.trace(failing, (8,), params=params).stages] == ["operations"]
     with pytest.raises(TypeError):
         x.stage(3)
 
@@ -413,9 +413,9 @@ def test_arrays_have_options_of_their_own(rng):
 
     places = {"encoding": "slots", "lanes": "most"}
     # Rows share polynomials, and their scores are in all slots of a row: labels that are not are brought to them.
-    assert cl.trace(residual, (9, 5), (9,), params=params, **places).needs.rotations
+    assert cl.plans.trace(residual, (9, 5), (9,), params=params, **places).needs.rotations
     labels = cl.Input((9,), copies=8, level=3)
-    found = cl.trace(residual, (9, 5), labels, params=params, bound=1.0, **places)
+    found = cl.plans.trace(residual, (9, 5), labels, params=params, bound=1.0, **places)
     assert [array.level for array in found.inputs] == [params.max_level, 3]
     assert [array.bound for array in found.inputs] == [1.0, 1.0]
     keys = key.keys_for(residual, (9, 5), labels, **places)
@@ -430,7 +430,7 @@ def test_options_of_an_array_go_before_those_of_all():
     params = cl.Params.preset("insecure_small")
     own = {"encoding": "coefficients", "lanes": None, "bound": 4.0, "level": 1}, {"is_complex": True, "scale": 2.0**30}
     common = {"encoding": "slots", "lanes": "most", "bound": 1.0, "level": 2}
-    found = cl.trace(lambda x, y, z: x, (3, 5), *(cl.Input((3, 5), **options) for options in own), params=params, **common)
+    found = cl.plans.trace(lambda x, y, z: x, (3, 5), *(cl.Input((3, 5), **options) for options in own), params=params, **common)
     assert [array.encoding for array in found.inputs] == ["slots", "coefficients", "slots"]
     assert [array.level for array in found.inputs] == [2, 1, 2]
     assert [array.is_complex for array in found.inputs] == [False, False, True]
@@ -448,5 +448,5 @@ def test_inputs_are_shapes():
         cl.Input((3,), lane=4)
     with pytest.raises(TypeError, match="`params`"):
         cl.Input((3,), params=cl.Params.preset("insecure_tiny"))
-    found = cl.trace(lambda x, y: x + y, (3,), cl.Input((3,), level=0), params=cl.Params.preset("n13"))
+    found = cl.plans.trace(lambda x, y: x + y, (3,), cl.Input((3,), level=0), params=cl.Params.preset("n13"))
     assert [array.level for array in found.inputs] == [found.inputs[0].params.max_level, 0]

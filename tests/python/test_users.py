@@ -65,22 +65,27 @@ def test_a_model_is_trained_on_encrypted_records(cancer) -> None:
             return gradients.mean(axis=1, keepdims=True)
 
         first = x.mean(axis=1, keepdims=True) * 0
-        return descent(x, y, first, steps, lambda s: cl.sigmoid(s, domain=(-16, 16), error=0.02), mean)
+        return descent(x, y, first, steps, lambda s: cl.functions.sigmoid(s, domain=(-16, 16), error=0.02), mean)
 
-    found = cl.trace(encrypted_descent, (30, 455), (455,), params=LONG, encoding="slots")
+    found = cl.plans.trace(encrypted_descent, (30, 455), (455,), params=LONG, encoding="slots")
     keys = key.evaluation_keys(found.needs)
     x = key.encrypt(records.T, encoding="slots").with_keys(keys)
     y = key.encrypt(diagnoses, encoding="slots").with_keys(keys)
     weights = key.decrypt(encrypted_descent(x, y))
     clear = descent(
-        records.T, diagnoses, start, steps, lambda s: cl.sigmoid(s, domain=(-16, 16), error=0.02), lambda g: g.mean(axis=1, keepdims=True)
+        records.T,
+        diagnoses,
+        start,
+        steps,
+        lambda s: cl.functions.sigmoid(s, domain=(-16, 16), error=0.02),
+        lambda g: g.mean(axis=1, keepdims=True),
     )
     np.testing.assert_allclose(weights, clear, atol=1e-3)
 
     # As NumPy has them: a record is a row, and rows share polynomials.
     def descent_by_rows(x, y, weights):
         for _ in range(steps):
-            wrong = cl.sigmoid(x @ weights, domain=(-16, 16), error=0.02) - y
+            wrong = cl.functions.sigmoid(x @ weights, domain=(-16, 16), error=0.02) - y
             weights = weights - 0.5 * (x * wrong.reshape(-1, 1)).mean(axis=0)
         return weights
 

@@ -15,7 +15,7 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     params = cl.Params.preset("matmul", cl.Runtime(threads=2))
     cl.Params(degree=64, steps=[[30, 30], 40], log2_scale=40, insecure=True)
     key = cl.SecretKey.generate(params)
-    keys = key.evaluation_keys(cl.Needs(relinearise=True, rotations=[1, 2]) | cl.Needs(conjugate=True), progress=True)
+    keys = key.evaluation_keys(cl.keys.Needs(relinearise=True, rotations=[1, 2]) | cl.keys.Needs(conjugate=True), progress=True)
     ct = key.encrypt(data, "slots", progress=lambda done, total: done < total).with_keys(keys)
     assert_type((ct * ct).rescale(), cl.Ciphertext)
     assert_type(2 * ct + data - 1.5, cl.Ciphertext)
@@ -28,12 +28,12 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(out, NDArray[np.float64])
     assert_type(ct.save(path), int)
     assert_type(cl.Ciphertext.load(path, params), cl.Ciphertext)
-    polynomial = cl.Polynomial.fit(np.tanh, 9, domain=(-3, 3))
+    polynomial = cl.plans.Polynomial.fit(np.tanh, 9, domain=(-3, 3))
     assert_type(polynomial(ct), cl.Ciphertext)
     assert_type(polynomial.plan(params, level=3).depth, int)
-    found = cl.trace(lambda x: x * x, (8,), params=params, bound=1.0)
-    assert_type(found.needs, cl.Needs)
-    assert_type(found.stages, tuple[cl.StageCost, ...])
+    found = cl.plans.trace(lambda x: x * x, (8,), params=params, bound=1.0)
+    assert_type(found.needs, cl.keys.Needs)
+    assert_type(found.stages, tuple[cl.types.StageCost, ...])
     assert_type(found.stages[0].seconds + found.seconds, float)
     assert_type(found.transforms + found.hadamard_products + found.multiply_adds + found.key_bytes + found.peak_bytes, int)
     assert_type(found.explain(), str)
@@ -42,27 +42,27 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     assert_type(keys.names, list[tuple[str, tuple[int, int], int]])
     cl.Params.preset("n14", runtime=cl.Runtime(switching=("klss", 2, 3), key_expansion=1.5, key_cache_mib=100))
     assert_type(params.runtime, cl.Runtime)
-    assert_type(params.switching_report(), cl.SwitchingReport)
+    assert_type(params.switching_report(), cl.types.SwitchingReport)
     assert_type(params.primes["steps"], list[list[int]])
     assert_type(params.roots_of_unity, dict[int, int])
     assert_type(keys.derive([1, 2], progress=True), int)
     assert_type(params.relative(degree=64, rank=2).rlwe().at_rank(1), cl.Params)
     assert_type(params.temporary_rank, int | None)
     assert_type(ct.to_rank(2).to_rlwe().to_mlwe(4).rank, int)
-    assert_type(cl.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True).ranks, list[int])
+    assert_type(cl.keys.Needs(relinearise=True, power_rotations=True, ranks=[2, 1], to_rlwe=True).ranks, list[int])
     assert_type(key.relative(params), cl.SecretKey)
     shared = key.encrypt(data, "slots", bodies=8, axis="rows", capacity=64, order="bit-reversed")
     assert_type(shared.split_mask().share_mask(4, axis="chunks").clear_padding(), cl.Ciphertext)
-    assert_type(shared.layout, cl.Layout)
+    assert_type(shared.layout, cl.types.Layout)
     assert_type(shared.layout.place(0, 1), tuple[int, int, int])
     assert_type((shared.bodies, shared.secret), tuple[int, str])
-    assert_type((cl.Needs(shared_mask=8) | cl.Needs(rotations=[1], bodies=8)).shared_masks, list[int])
+    assert_type((cl.keys.Needs(shared_mask=8) | cl.keys.Needs(rotations=[1], bodies=8)).shared_masks, list[int])
     assert_type(ct.to_lwe().layout.imaginary_place(0, 1), tuple[int, int, int] | None)
-    cl.trace(lambda x: x.rotate(1), (8, 8), params=params, encoding="slots", bodies=8)
+    cl.plans.trace(lambda x: x.rotate(1), (8, 8), params=params, encoding="slots", bodies=8)
     assert_type(ct @ ct, cl.Ciphertext)
     assert_type(ct[1:3], cl.Ciphertext)
     assert_type(ct[1:3, 2:5], cl.Ciphertext)
-    assert_type(cl.vstack([ct, ct]), cl.Ciphertext)
+    assert_type(cl.functions.vstack([ct, ct]), cl.Ciphertext)
     # NumPy's own functions take ciphertexts; its stubs say that they give anything.
     mean: cl.Ciphertext = np.mean(ct)
     means: cl.Ciphertext = np.mean(ct, axis=0, keepdims=True)
@@ -90,48 +90,48 @@ def accepted(weights: NDArray[np.float32], data: NDArray[np.int64], path: Path) 
     )
     total = mean + means + deviation + inner + image
     assert_type(total, cl.Ciphertext)
-    assert_type(cl.sigmoid(ct), cl.Ciphertext)
-    assert_type(cl.exp(ct, error=1e-3, domain=(-1.0, 1.0)), cl.Ciphertext)
-    assert_type(cl.inverse(ct, domain=(1.0, 2.0)), cl.Ciphertext)
-    assert_type(cl.std(ct, axis=1, domain=(1.0, 2.0)), cl.Ciphertext)
-    assert_type(cl.softmax(ct), cl.Ciphertext)
-    assert_type(cl.sign(ct, margin=0.1), cl.Ciphertext)
-    assert_type(cl.relu(ct, bound=2.0), cl.Ciphertext)
-    assert_type(cl.maximum(ct, 0.5), cl.Ciphertext)
-    assert_type(cl.maximum(0.5, ct, bound=2.0), cl.Ciphertext)
-    assert_type(cl.minimum(ct, ct), cl.Ciphertext)
-    assert_type(cl.sigmoid(weights), NDArray[Any])
-    assert_type(cl.maximum([1.0, 2.0], 0.5), NDArray[Any])
-    assert_type(cl.where(weights > 0, ct, 0.5), cl.Ciphertext)
-    assert_type(cl.where([True, False], 0.5, ct), cl.Ciphertext)
-    assert_type(cl.where(ct, 1.0, 0.0), cl.Ciphertext)
-    assert_type(cl.where([True], 1.0, 0.0), NDArray[Any])
+    assert_type(cl.functions.sigmoid(ct), cl.Ciphertext)
+    assert_type(cl.functions.exp(ct, error=1e-3, domain=(-1.0, 1.0)), cl.Ciphertext)
+    assert_type(cl.functions.inverse(ct, domain=(1.0, 2.0)), cl.Ciphertext)
+    assert_type(cl.functions.std(ct, axis=1, domain=(1.0, 2.0)), cl.Ciphertext)
+    assert_type(cl.functions.softmax(ct), cl.Ciphertext)
+    assert_type(cl.functions.sign(ct, margin=0.1), cl.Ciphertext)
+    assert_type(cl.functions.relu(ct, bound=2.0), cl.Ciphertext)
+    assert_type(cl.functions.maximum(ct, 0.5), cl.Ciphertext)
+    assert_type(cl.functions.maximum(0.5, ct, bound=2.0), cl.Ciphertext)
+    assert_type(cl.functions.minimum(ct, ct), cl.Ciphertext)
+    assert_type(cl.functions.sigmoid(weights), NDArray[Any])
+    assert_type(cl.functions.maximum([1.0, 2.0], 0.5), NDArray[Any])
+    assert_type(cl.functions.where(weights > 0, ct, 0.5), cl.Ciphertext)
+    assert_type(cl.functions.where([True, False], 0.5, ct), cl.Ciphertext)
+    assert_type(cl.functions.where(ct, 1.0, 0.0), cl.Ciphertext)
+    assert_type(cl.functions.where([True], 1.0, 0.0), NDArray[Any])
     assert_type(ct.T @ ct, cl.Ciphertext | Any)
     assert_type((ct.T @ ct).sum(), cl.Ciphertext | Any)
-    view: cl.TransposedCiphertext = ct.T
-    assert_type(view @ weights / 2, cl.TransposedCiphertext)
+    view: cl.types.TransposedCiphertext = ct.T
+    assert_type(view @ weights / 2, cl.types.TransposedCiphertext)
     assert_type(view.to_rows(), cl.Ciphertext)
     row_image: cl.Ciphertext = ct @ weights
     assert_type(row_image.prod(axis=0), cl.Ciphertext)
     assert_type(ct / [1.0, 2.0, 3.0] / weights / np.float32(2) / 2j, cl.Ciphertext)
-    traced = cl.trace(score, (8,), params=params)
-    assert_type(traced, cl.Trace[cl.Ciphertext])
+    traced = cl.plans.trace(score, (8,), params=params)
+    assert_type(traced, cl.types.Trace[cl.Ciphertext])
     assert_type(traced.result.level, int)
-    without: cl.Trace = found
-    assert_type(without.needs, cl.Needs)
+    without: cl.types.Trace = found
+    assert_type(without.needs, cl.keys.Needs)
     assert_type(ct.save(path, overwrite=False), int)
     assert_type(ct.to_bytes(), bytes)
     try:
         ct.rotate(5)
-    except cl.MissingKeyError as error:
-        assert_type(error, cl.MissingKeyError)
+    except cl.errors.MissingKeyError as error:
+        assert_type(error, cl.errors.MissingKeyError)
 
 
 def score(ct: cl.Ciphertext) -> cl.Ciphertext:
-    return cl.sigmoid(ct @ np.ones(8))
+    return cl.functions.sigmoid(ct @ np.ones(8))
 
 
-def transposed(ct: cl.Ciphertext) -> cl.TransposedCiphertext:
+def transposed(ct: cl.Ciphertext) -> cl.types.TransposedCiphertext:
     return ct.T
 
 
@@ -151,5 +151,5 @@ def refused(ct: cl.Ciphertext, key: cl.SecretKey) -> None:
     cl.Params.preset("n14", threads=2)  # type: ignore[call-arg]
     cl.Ciphertext.load("a")  # type: ignore[call-arg]
     ct.save("a", "over")  # type: ignore[arg-type]
-    cl.sigmoid(ct, errors=1e-3)  # type: ignore[call-overload]
-    cl.sigmoid(object())  # type: ignore[call-overload]
+    cl.functions.sigmoid(ct, errors=1e-3)  # type: ignore[call-overload]
+    cl.functions.sigmoid(object())  # type: ignore[call-overload]

@@ -99,12 +99,12 @@ fn python_message(error: &CkksError) -> Option<String> {
         CkksError::MissingKey { operation, shape, held } => missing_key(*operation, *shape, held),
         CkksError::NoRelativeKeys { shape, available } => format!(
             "a ciphertext of degree {} and rank {} needs keys of that shape, and the attached keys have (degree x rank): {available}; make keys \
-             with `cl.Needs(..., ranks=[...])` or `cl.Needs(..., to_rlwe=True)`",
+             with `cl.keys.Needs(..., ranks=[...])` or `cl.keys.Needs(..., to_rlwe=True)`",
             shape.degree, shape.rank
         ),
         CkksError::WrongSecret { reason } => reason.replace(
             SAME_SECRET_REMEDY,
-            "with `ct.share_mask(...)` or `ct.split_mask()`, those of a device by `ct.pack(cl.PackingPlan(params, device=...))`",
+            "with `ct.share_mask(...)` or `ct.split_mask()`, those of a device by `ct.pack(cl.plans.PackingPlan(params, device=...))`",
         ),
         CkksError::Encoding { operation, expected, got } => format!(
             "{operation} needs the encoding \"{expected}\", and \"{got}\" was given: encrypt the array with `encoding=\"{expected}\"`"
@@ -114,7 +114,7 @@ fn python_message(error: &CkksError) -> Option<String> {
         } => {
             format!(
                 "{operation}: shapes {left:?} and {right:?} do not fit: take the inner products, `[x.dot(row) for row in W]`, or \
-             `cl.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers are a polynomial each; with `encoding=\"slots\"` \
+             `cl.functions.stack([x.dot(row).reshape(1) for row in W])` as one array, whose numbers are a polynomial each; with `encoding=\"slots\"` \
              the vector is multiplied as it is, by rotations"
             )
         }
@@ -139,7 +139,7 @@ fn python_message(error: &CkksError) -> Option<String> {
         }
         CkksError::Lattice(LatticeError::KeyLevelTooLow { key_level, level }) => format!(
             "the key serves levels up to {key_level}, and the ciphertext is at level {level}: lower the ciphertext with \
-             `ct.drop_to_level({key_level})`, or make keys with `cl.Needs(..., level={level})`"
+             `ct.drop_to_level({key_level})`, or make keys with `cl.keys.Needs(..., level={level})`"
         ),
         _ => return None,
     })
@@ -187,36 +187,38 @@ fn missing_key(operation: Operation, shape: ModuleShape, held: &str) -> String {
 /// The needs of an operation, as Python code.
 fn needs_of(operation: Operation) -> String {
     match operation {
-        Operation::Multiply => "cl.Needs(relinearise=True)".to_owned(),
+        Operation::Multiply => "cl.keys.Needs(relinearise=True)".to_owned(),
         Operation::Conjugate(SecretName::Bodies(bodies)) => {
-            format!("cl.Needs(conjugate=True, bodies={bodies})")
+            format!("cl.keys.Needs(conjugate=True, bodies={bodies})")
         }
-        Operation::Conjugate(_) => "cl.Needs(conjugate=True)".to_owned(),
+        Operation::Conjugate(_) => "cl.keys.Needs(conjugate=True)".to_owned(),
         Operation::Rotate { secret: SecretName::Bodies(bodies), steps } => {
-            format!("cl.Needs(rotations=[{steps}], bodies={bodies})")
+            format!("cl.keys.Needs(rotations=[{steps}], bodies={bodies})")
         }
-        Operation::Rotate { steps, .. } => format!("cl.Needs(rotations=[{steps}])"),
-        Operation::RotateByPowers => "cl.Needs(power_rotations=True)".to_owned(),
-        Operation::ReduceRank(to) => format!("cl.Needs(ranks=[{to}])"),
+        Operation::Rotate { steps, .. } => format!("cl.keys.Needs(rotations=[{steps}])"),
+        Operation::RotateByPowers => "cl.keys.Needs(power_rotations=True)".to_owned(),
+        Operation::ReduceRank(to) => format!("cl.keys.Needs(ranks=[{to}])"),
         Operation::Switch(switch) => match switch {
             Switch::FormatSwitch { from: 1, to: count }
             | Switch::ChangeSecret { from: SecretName::Body { count, .. }, .. } => {
-                format!("cl.Needs(shared_mask={count})")
+                format!("cl.keys.Needs(shared_mask={count})")
             }
             Switch::ChangeSecret { to, .. } if to.is_ephemeral() => {
-                "cl.BootstrapPlan(params).needs".to_owned()
+                "cl.plans.BootstrapPlan(params).needs".to_owned()
             }
             Switch::ChangeSecret { to, .. } => {
-                format!("cl.trace(lambda x: x.change_secret(\"{to}\"), ...).needs")
+                format!("cl.plans.trace(lambda x: x.change_secret(\"{to}\"), ...).needs")
             }
             Switch::Pack { under: SecretName::Device(number), .. } => {
-                format!("cl.PackingPlan(params, device={number}).needs")
+                format!("cl.plans.PackingPlan(params, device={number}).needs")
             }
-            Switch::Pack { onto: SecretName::Ephemeral, .. } => "cl.SamplesPlan(params).needs".to_owned(),
-            Switch::Pack { .. } => "cl.PackingPlan(params).needs".to_owned(),
-            Switch::RaiseToSlots(_) => "cl.BootstrapPlan(params).needs".to_owned(),
+            Switch::Pack { onto: SecretName::Ephemeral, .. } => {
+                "cl.plans.SamplesPlan(params).needs".to_owned()
+            }
+            Switch::Pack { .. } => "cl.plans.PackingPlan(params).needs".to_owned(),
+            Switch::RaiseToSlots(_) => "cl.plans.BootstrapPlan(params).needs".to_owned(),
             Switch::FormatSwitch { .. } | Switch::BodyParts { .. } => {
-                "cl.MatrixPlan(params, W, x.shape[1]).needs".to_owned()
+                "cl.plans.MatrixPlan(params, W, x.shape[1]).needs".to_owned()
             }
         },
     }

@@ -161,7 +161,7 @@ class Ciphertext(
         >>> def squared(x):
         ...     with x.stage("square"):
         ...         return x.multiply(x)
-        >>> [stage.name for stage in cl.trace(squared, (100,), params=params).stages]
+        >>> [stage.name for stage in cl.plans.trace(squared, (100,), params=params).stages]
         ['square']
         """
         return self._native.stage(name)

@@ -54,7 +54,7 @@ class Bootstraps:
         --------
         >>> params = cl.Params.preset("insecure_boot")
         >>> owner = cl.SecretKey.generate(params)
-        >>> plan = cl.BootstrapPlan(params, slots=8, is_complex=False)
+        >>> plan = cl.plans.BootstrapPlan(params, slots=8, is_complex=False)
         >>> x = owner.encrypt([0.5, -0.25], level=3, capacity=8).with_keys(owner.evaluation_keys(plan.needs))
         >>> owner.decrypt(x.bootstrap(plan)).round(3)
         array([ 0.5 , -0.25])
@@ -94,10 +94,10 @@ class Bootstraps:
         --------
         >>> params = cl.Params.preset("insecure_boot")
         >>> owner = cl.SecretKey.generate(params)
-        >>> plan = cl.SamplesPlan(params, 32, degree=16, device=3)
-        >>> client = cl.LightClient(owner, plan=plan)
+        >>> plan = cl.plans.SamplesPlan(params, 32, degree=16, device=3)
+        >>> client = cl.clients.LightClient(owner, plan=plan)
         >>> message = client.encrypt(np.linspace(-1, 1, 32))
-        >>> samples = cl.Receiver(params, client.introduction, owner.authentication_key()).receive([message])
+        >>> samples = cl.clients.Receiver(params, client.introduction, owner.authentication_key()).receive([message])
         >>> x = samples.with_keys(owner.evaluation_keys(plan.needs)).bootstrap_samples(plan)
         >>> owner.decrypt(x).view(float)[:3].round(3), np.linspace(-1, 1, 32)[:3].round(3)
         (array([-1.   , -0.935, -0.871]), array([-1.   , -0.935, -0.871]))

@@ -118,7 +118,7 @@ class Conversions:
         --------
         >>> four = cl.Params.preset("insecure_dpad")
         >>> key = cl.SecretKey.generate(four)
-        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(ranks=[2])))
+        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.keys.Needs(ranks=[2])))
         >>> x.drop_to_level(four.at_rank(2).max_level).to_rank(2).rank
         2
         """
@@ -147,7 +147,7 @@ class Conversions:
         --------
         >>> four = cl.Params.preset("insecure_dpad")
         >>> key = cl.SecretKey.generate(four)
-        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.Needs(to_rlwe=True)))
+        >>> x = key.encrypt([1.0, 2.0]).with_keys(key.evaluation_keys(cl.keys.Needs(to_rlwe=True)))
         >>> (x.degree, x.rank), (x.to_rlwe().degree, x.to_rlwe().rank)
         ((256, 4), (1024, 1))
         """
@@ -240,7 +240,7 @@ class Conversions:
         --------
         >>> params = cl.Params.preset("insecure_small")
         >>> owner = cl.SecretKey.generate(params)
-        >>> plan = cl.PackingPlan(params, method="column", level=1)
+        >>> plan = cl.plans.PackingPlan(params, method="column", level=1)
         >>> samples = owner.encrypt([0.5, -0.25], encoding="coefficients", level=1).to_lwe()
         >>> owner.decrypt(samples.with_keys(owner.evaluation_keys(plan.needs)).pack(plan)).round(3)
         array([ 0.5 , -0.25])
@@ -279,7 +279,7 @@ class Conversions:
 
         Examples
         --------
-        >>> keys = secret_key.evaluation_keys(cl.Needs(shared_mask=2))
+        >>> keys = secret_key.evaluation_keys(cl.keys.Needs(shared_mask=2))
         >>> x = secret_key.encrypt(np.eye(4), "slots").with_keys(keys)
         >>> y = x.share_mask(2)
         >>> y.secret, round(x.nbytes / y.nbytes, 2)
@@ -306,7 +306,7 @@ class Conversions:
 
         Examples
         --------
-        >>> keys = secret_key.evaluation_keys(cl.Needs(shared_mask=2))
+        >>> keys = secret_key.evaluation_keys(cl.keys.Needs(shared_mask=2))
         >>> x = secret_key.encrypt(np.eye(4), "slots", bodies=2).with_keys(keys)
         >>> x.split_mask().secret
         'main'
@@ -340,10 +340,10 @@ class Conversions:
 
         Examples
         --------
-        >>> needs = cl.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
+        >>> needs = cl.plans.trace(lambda x: x.change_secret("device:7"), (2,), params=params, encoding="coefficients", level=0).needs
         >>> x = secret_key.encrypt([1.0, 2.0], encoding="coefficients", level=0).with_keys(secret_key.evaluation_keys(needs))
-        >>> client = cl.LightClient(secret_key, device=7)
-        >>> receiver = cl.Receiver(params, client.introduction, secret_key.authentication_key())
+        >>> client = cl.clients.LightClient(secret_key, device=7)
+        >>> receiver = cl.clients.Receiver(params, client.introduction, secret_key.authentication_key())
         >>> client.decrypt(receiver.reply(x.change_secret("device:7"))).round(3)
         array([1., 2.])
         """

@@ -214,7 +214,7 @@ class Reductions:
         Examples
         --------
         >>> x = secret_key.encrypt([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], encoding="slots")
-        >>> needs = cl.trace(lambda x: x.sum_rows(), (2, 3), params=params, encoding="slots").needs
+        >>> needs = cl.plans.trace(lambda x: x.sum_rows(), (2, 3), params=params, encoding="slots").needs
         >>> x = x.with_keys(secret_key.evaluation_keys(needs))
         >>> secret_key.decrypt(x.sum_rows()).round(4).tolist()
         [[6.0], [15.0]]

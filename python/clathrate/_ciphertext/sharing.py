@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, SupportsIndex, final
 
-from .._wrapping import unwrap
+from .._wrapping import path_of, unwrap
 
 if TYPE_CHECKING:
     from .. import _native as native
@@ -117,10 +117,9 @@ class Comparison:
     __slots__ = ("_differences", "_text")
     _differences: list[str]
     _text: str
-    __module__ = "clathrate"
 
     def __init__(self) -> None:
-        raise TypeError("cannot create 'clathrate.Comparison' instances")
+        raise TypeError(f"cannot create '{path_of(type(self))}' instances")
 
     @classmethod
     def _of(cls, comparison: tuple[str, list[str]]) -> Comparison:

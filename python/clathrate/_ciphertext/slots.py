@@ -23,7 +23,7 @@ class Slots:
 
         The room is `layout.capacity`: the length rounded up to a power of two, unless the array was encrypted with another one. A row that
         fills it is rotated as `numpy.roll(row, -steps)` does; of a shorter one zeros come in, and its numbers that leave it stay behind it:
-        the padding is then dirty, and a further rotation is refused until `clear_padding`. `cl.hstack([x[n:], x[:n]])` is
+        the padding is then dirty, and a further rotation is refused until `clear_padding`. `cl.functions.hstack([x[n:], x[:n]])` is
         `numpy.roll(x, -n)` of a vector of any length. Where there is no key
         for these steps, rotations by powers of two that there are keys for are used in turn.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
     """A checked, immutable parameter set: the ring, the moduli, the scale, and the security that follows from them.
 
-    `Params.preset(name)` gives one of the sets that `preset_names()` lists. The constructor makes a set from sizes, and chooses primes of
+    `Params.preset(name)` gives one of the sets that `preset_names` lists. The constructor makes a set from sizes, and chooses primes of
     these sizes.
 
     The modulus of a ciphertext is a product of *steps*, each of one or more primes. A ciphertext at *level* l has the modulus of steps 0 to
@@ -146,6 +146,24 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
         for text in self._native.warnings:
             warnings.warn(text, UserWarning, stacklevel=3)
 
+    @staticmethod
+    def preset_names() -> list[str]:
+        """The names of the parameter sets that `Params.preset` knows.
+
+        Names that start with "insecure" are small sets for tests; names that start with "paper" are sets of published papers.
+
+        Returns
+        -------
+        list of str
+            The names.
+
+        Examples
+        --------
+        >>> "matmul" in cl.Params.preset_names()
+        True
+        """
+        return native.preset_names()
+
     @classmethod
     def preset(cls, name: str, runtime: Runtime | None = None, *, device: str | None = None) -> Params:
         """A parameter set by its name.
@@ -153,7 +171,7 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
         Parameters
         ----------
         name : str
-            One of the names that `preset_names()` lists.
+            One of the names that `preset_names` lists.
         runtime : Runtime, optional
             How to run. None, the default, is `Runtime()`.
         device : str, optional
@@ -453,21 +471,3 @@ class Params(Figures, Shared, Valued, Movable, Saved, of=native.Params):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return rebuild_params, (self.to_toml(), Runtime._of(self._native.runtime_for_any_machine()))
-
-
-def preset_names() -> list[str]:
-    """The names of the parameter sets that `Params.preset` knows.
-
-    Names that start with "insecure" are small sets for tests; names that start with "paper" are sets of published papers.
-
-    Returns
-    -------
-    list of str
-        The names.
-
-    Examples
-    --------
-    >>> "matmul" in cl.preset_names()
-    True
-    """
-    return native.preset_names()

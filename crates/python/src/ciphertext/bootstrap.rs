@@ -34,7 +34,7 @@ pub fn bootstrap_samples(
     arrays: &Bound<'_, PyAny>,
     plan: &PySamplesPlan,
 ) -> PyResult<PyCiphertext> {
-    let parts = parts_of(arrays, "bootstrap_samples", "cl.bootstrap_samples([x, y], plan)")?;
+    let parts = parts_of(arrays, "bootstrap_samples", "cl.plans.bootstrap_samples([x, y], plan)")?;
     let plan = &*plan.plan;
     let whole = PyCiphertext::gather(py, &parts, |parts| {
         EncryptedArray::gather(parts, "a bootstrap of samples", |holder, data| {
@@ -51,7 +51,7 @@ pub fn bootstrap_batch(
     plan: &PyBootstrapPlan,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<PyCiphertext>> {
-    let parts = parts_of(arrays, "bootstrap_batch", "cl.bootstrap_batch([x, y], plan)")?;
+    let parts = parts_of(arrays, "bootstrap_batch", "cl.plans.bootstrap_batch([x, y], plan)")?;
     let plan = &*plan.plan;
     let own: Vec<&EncryptedArray> = parts.iter().map(|part| &part.get().array).collect();
     let fresh = running(py, progress, "bootstrap", |progress| {

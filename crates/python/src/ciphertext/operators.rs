@@ -72,8 +72,8 @@ impl PyCiphertext {
         match whole {
             Some(whole) => self.compute(py, |x| x.power(whole as u64)),
             None => Err(PyValueError::new_err(format!(
-                "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: take `cl.sqrt`, `cl.inverse` or \
-                 `cl.inverse_sqrt` on an interval, or approximate others by `cl.Polynomial.fit`"
+                "a power of a ciphertext has a whole exponent from 0 to {LARGEST_EXPONENT}, and no modulus: take `cl.functions.sqrt`, `cl.functions.inverse` or \
+                 `cl.functions.inverse_sqrt` on an interval, or approximate others by `cl.plans.Polynomial.fit`"
             ))),
         }
     }

@@ -106,12 +106,12 @@ pub(super) fn parts_of<'py>(
 
 #[pyfunction]
 pub fn vstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
-    put_together(py, &parts_of(parts, "vstack", "cl.vstack([x, y])")?, EncryptedArray::concatenate)
+    put_together(py, &parts_of(parts, "vstack", "cl.functions.vstack([x, y])")?, EncryptedArray::concatenate)
 }
 
 #[pyfunction]
 pub fn hstack(py: Python<'_>, parts: &Bound<'_, PyAny>) -> PyResult<PyCiphertext> {
-    put_together(py, &parts_of(parts, "hstack", "cl.hstack([x, y])")?, EncryptedArray::join_columns)
+    put_together(py, &parts_of(parts, "hstack", "cl.functions.hstack([x, y])")?, EncryptedArray::join_columns)
 }
 
 /// What `work` makes of the parts.
