@@ -91,7 +91,7 @@ def for_circuit(
         own["encoding"] = own.get("encoding") or ("coefficients" if is_matrix else "slots")
         own["lanes"] = own.get("lanes") or (len(shape) > 2 and own["encoding"] == "slots")
         inputs.append(described(Input(tuple(shape), **own), f"input{place}"))
-    program, tried = compiled(function, inputs, error, security, runtime=runtime)
+    program, tried = compiled(function, inputs, error, security, runtime=runtime, usual_errors=True)
     found = trace(function, *shapes, params=program.params, bound=bound, **options)
     candidates = {name: reason if costs is None else f"{costs[0]:.3g} s, keys {costs[1] / 2**20:.3g} MiB" for name, costs, reason in tried}
     return ParamsChoice(program.params, found, candidates)

@@ -14,7 +14,7 @@ from . import _native as native
 from ._assume import warn_unbounded
 from ._ciphertext import Ciphertext
 from ._plain_input import PlainSymbol
-from ._program import Program
+from ._program import Program, mapped_results
 from ._reading import numbers
 from ._trace import Input
 from ._transposed import TransposedCiphertext
@@ -72,6 +72,26 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
     return [names[place] if place < len(names) else f"input{place}" for place in range(count)]
 
 
+def _is_shape(given: Any) -> bool:
+    return isinstance(given, tuple) and all(isinstance(axis, SupportsIndex) for axis in given)
+
+
+def _sizes(function: Callable[..., Any], samples: Sequence[Any]) -> list[float]:
+    """The largest magnitude in each result of the function of sample data."""
+    try:
+        results = function(*(np.asarray(numbers(sample)) for sample in samples))
+    except Exception as refused:
+        raise DataError(
+            f"a relative error needs results of the function on the sample data, without encryption, and it raised {refused!r}: give an "
+            "`Input` with a bound for each parameter instead, or `error`"
+        ) from refused
+    sizes: list[float] = []
+    mapped_results(lambda result: sizes.append(float(np.abs(np.asarray(result)).max())), results)
+    if not all(0.0 < size < math.inf for size in sizes):
+        raise DataError("a relative error needs numbers other than zero in every result on the sample data: give `error` instead")
+    return sizes
+
+
 def described(given: Any, name: str) -> dict[str, Any]:
     """What is known of an input: its shape, the bound on its numbers, and what `Input` states."""
     if isinstance(given, Input):
@@ -85,7 +105,7 @@ def described(given: Any, name: str) -> dict[str, Any]:
             raise DataError(f'`encoding` is "{encoding}": use "slots" or "coefficients"')
         options = {key: value for key, value in given.options.items() if value is not None}
         return {"name": name, "shape": given.shape, **options}
-    if isinstance(given, tuple) and all(isinstance(axis, SupportsIndex) for axis in given):
+    if _is_shape(given):
         return described(Input(given), name)
     array = np.asarray(numbers(given))
     largest = float(np.abs(array).max()) if array.size else 0.0
@@ -138,6 +158,7 @@ def compile(
     function: Callable[..., Any],
     *inputs: Any,
     error: float | None = None,
+    relative_error: float | None = None,
     security: float = 128.0,
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
@@ -147,8 +168,8 @@ def compile(
     """Compiles a function of arrays into a program that computes it on encrypted arrays.
 
     The function is ordinary NumPy code. It is called with symbols, which write down its operations; so it must not read the numbers or
-    decide by them. Parameters, encodings, levels and bootstraps are chosen by dry runs: the least predicted time for which the errors of
-    all results are at most `error`. The choice is the same on every machine.
+    decide by them. Parameters, encodings, levels, bootstraps, and the degrees of polynomials that stand for functions are chosen by dry
+    runs: the least predicted time for which the errors of all results are at most `error`. The choice is the same on every machine.
 
     Parameters
     ----------
@@ -158,7 +179,11 @@ def compile(
         For each parameter of the function the shape of the array as a tuple, with `Input` also the bound on its numbers, or sample data, an
         array or a list. The numbers may then be up to 1.5 times as large as those of the sample.
     error : float, optional
-        The largest error of a result. None, the default, takes the precision that costs nothing more.
+        The largest error of a result: its difference from what the function gives, of which functions such as `sigmoid` that state no
+        error of their own may take half. None, the default, takes the precision that costs nothing more, and the functions' usual errors.
+    relative_error : float, optional
+        The largest error of a result as a fraction of its largest number. That is the largest one of the function of the sample data, where
+        all inputs are sample data, and otherwise the bound on the result. None, the default, is no limit.
     security : float, optional
         The least bits of security. The default is 128.
     key_bytes : int, optional
@@ -204,7 +229,10 @@ def compile(
         )
     if any(own.get("bound") is None for own in known):
         warn_unbounded()
-    return compiled(function, known, error, security, key_bytes, memory, params, runtime)[0]
+    samples = not any(isinstance(given, Input) or _is_shape(given) for given in inputs)
+    sizes = _sizes(function, inputs) if relative_error is not None and samples else []
+    options = {"relative_error": relative_error, "result_sizes": sizes, "key_bytes": key_bytes, "memory": memory, "params": params}
+    return compiled(function, known, error, security, runtime=runtime, **options)[0]
 
 
 def compiled(
@@ -212,12 +240,19 @@ def compiled(
     inputs: Sequence[dict[str, Any]],
     error: float | None,
     security: float,
+    *,
+    relative_error: float | None = None,
+    result_sizes: Sequence[float] = (),
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
     params: Params | None = None,
     runtime: Runtime | None = None,
+    usual_errors: bool = False,
 ) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
-    """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal."""
+    """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal.
+
+    With `usual_errors`, approximations have the errors that they have outside of programs.
+    """
     recorded: list[native.RecordedFunction] = []
     refusals: list[Exception] = []
     for rows in _alternatives(inputs):
@@ -230,10 +265,15 @@ def compiled(
             refusals.append(refused)
     if not recorded:
         raise refusals[0]
-    asked = (*(own.digest for own in recorded), error, security, key_bytes, memory, params)
+    if usual_errors:
+        recorded = [own.with_usual_errors() for own in recorded]
+    sizes = list(result_sizes)
+    asked = (*(own.digest for own in recorded), error, relative_error, *sizes, security, key_bytes, memory, params)
     found = _KNOWN.get(asked) if runtime is None else None
     if found is None:
-        program, tried = native.compile_functions(recorded, error, security, key_bytes, memory, unwrap(params), unwrap(runtime))
+        program, tried = native.compile_functions(
+            recorded, error, relative_error, sizes, security, key_bytes, memory, unwrap(params), unwrap(runtime)
+        )
         found = Program._of(program), tried
         if runtime is None:
             _KNOWN[asked] = found

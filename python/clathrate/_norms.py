@@ -22,7 +22,7 @@ def std(
     domain: tuple[float, float],
     ddof: int = 0,
     keepdims: bool = False,
-    error: float = 1e-3,
+    error: float | None = None,
 ) -> Any:
     """The standard deviation of real numbers, of all of them or along an axis: the square root of the variance.
 
@@ -43,7 +43,7 @@ def std(
     keepdims : bool, optional
         Whether the axis stays, with length 1. The default is False.
     error : float, optional
-        The largest difference from the square root. The default is 1e-3.
+        The largest difference from the square root. The default is 1e-3; in a program it is chosen by the error of its results.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def std(
 
 
 @of_one
-def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float = 1e-3) -> Any:
+def norm(x: Any, axis: int | None = None, *, domain: tuple[float, float], keepdims: bool = False, error: float | None = None) -> Any:
     """The Euclidean norm of real numbers, of all of them or along an axis: the square root of the sum of squares.
 
     The error has the two sources of that of `std`: the polynomial, and the noise of the sum of squares.

@@ -97,8 +97,8 @@ class Check:
     ----------
     difference : float
         The largest difference of a result from that of the function itself, by the approximations of functions.
-    noise : float or None
-        The bound on the errors that encryption adds to the results, where it is known.
+    error_bound : float or None
+        The bound on the errors of all results, those of approximations included, where it is known.
     outside : tuple of str
         For each value whose numbers exceed its predicted bound: the operation, how many do, the largest and the bound. Where it is not
         empty, the encrypted results may be wrong.
@@ -116,7 +116,7 @@ class Check:
     """
 
     difference: float
-    noise: float | None
+    error_bound: float | None
     outside: tuple[str, ...]
     worst: str
 
@@ -316,7 +316,7 @@ class Program(Saved, of=native.Program):
         Returns
         -------
         Check
-            How far the approximations are off, the predicted noise, and the numbers that exceed their bounds.
+            How far the approximations are off, the bound on all errors, and the numbers that exceed their bounds.
 
         Raises
         ------
@@ -343,8 +343,8 @@ class Program(Saved, of=native.Program):
             if beyond:
                 limit = "all bounds" if bound is None else f"{bound:.6g}"
                 outside.append(f"{name}: {beyond} of {value.size} numbers beyond {limit}, up to {np.abs(value).max():.6g}")
-        noise = [own.error_bound for own in self.results]
-        known = None if None in noise else max(own for own in noise if own is not None)
+        errors = [own.error_bound for own in self.results]
+        known = None if None in errors else max(own for own in errors if own is not None)
         program = Clear(self._native, exact=False, plain=plain)
         try:
             approximated = program.values(inputs)

@@ -18,7 +18,7 @@ from ._wrapping import wrap
 
 
 @of_one
-def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = None) -> Any:
+def sign(x: Any, *, margin: float, error: float | None = None, bound: float | None = None) -> Any:
     """The sign, entry by entry: -1 below zero and 1 above, for numbers that are not too near to zero.
 
     A composition of odd polynomials. Nearer to zero than `margin`, the result is a number between -1 and 1 with the right sign. Noise of
@@ -32,7 +32,7 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = No
     margin : float
         The least magnitude for which the error holds. Every factor of ten takes three to four levels.
     error : float, optional
-        The largest difference from -1 and 1. The default is 1e-3.
+        The largest difference from -1 and 1. The default is 1e-3; in a program it is chosen by the error of its results.
     bound : float, optional
         The largest magnitude of the numbers. The default is 1.0, or the bound on the numbers where it is larger.
 
@@ -57,7 +57,7 @@ def sign(x: Any, *, margin: float, error: float = 1e-3, bound: float | None = No
 
 
 @of_one
-def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
+def absolute(x: Any, *, error: float | None = None, bound: float | None = None) -> Any:
     """The magnitude of real numbers, entry by entry.
 
     Parameters
@@ -65,7 +65,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
     x : Ciphertext or array_like
         The real numbers, of magnitude at most `bound`, as `sign` takes them.
     error : float, optional
-        The largest difference from the function. The default is 1e-2.
+        The largest difference from the function. The default is 1e-2; in a program it is chosen by the error of its results.
     bound : float, optional
         The largest magnitude of the numbers, as `sign` takes it.
 
@@ -90,7 +90,7 @@ def absolute(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
 
 
 @of_one
-def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
+def relu(x: Any, *, error: float | None = None, bound: float | None = None) -> Any:
     """The rectified linear unit max(x, 0), entry by entry.
 
     Parameters
@@ -121,7 +121,7 @@ def relu(x: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
 
 
 @of_two
-def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
+def maximum(x: Any, y: Any, *, error: float | None = None, bound: float | None = None) -> Any:
     """The larger one of two numbers, entry by entry: (x + y + |x - y|) / 2.
 
     Parameters
@@ -154,7 +154,7 @@ def maximum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) 
 
 
 @of_two
-def minimum(x: Any, y: Any, *, error: float = 1e-2, bound: float | None = None) -> Any:
+def minimum(x: Any, y: Any, *, error: float | None = None, bound: float | None = None) -> Any:
     """The smaller one of two numbers, entry by entry.
 
     Parameters

@@ -14,12 +14,12 @@ from ._typing import of_one
 from ._wrapping import wrap
 
 
-def _smooth(name: str, x: Any, error: float, domain: tuple[float, float] | None) -> Any:
+def _smooth(name: str, x: Any, error: float | None, domain: tuple[float, float] | None) -> Any:
     return wrap(native.smooth(name, encrypted_or_numbers(x), error, domain))
 
 
 @of_one
-def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
+def sigmoid(x: Any, *, error: float | None = None, domain: tuple[float, float] | None = None) -> Any:
     """The logistic function 1 / (1 + exp(-x)), entry by entry.
 
     Parameters
@@ -28,7 +28,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None =
         The numbers, all of them in the domain. A larger bound on encrypted numbers is refused, and so are plain numbers outside; of
         encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
-        The largest difference from the function on the domain. The default is 1e-3.
+        The largest difference from the function on the domain. The default is 1e-3; in a program it is chosen by the error of its results.
     domain : tuple of float, optional
         The interval (a, b). The default is (-8.0, 8.0), or that of the bound on the numbers where it is wider.
 
@@ -58,7 +58,7 @@ def sigmoid(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None =
 
 
 @of_one
-def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
+def tanh(x: Any, *, error: float | None = None, domain: tuple[float, float] | None = None) -> Any:
     """The hyperbolic tangent, entry by entry.
 
     Parameters
@@ -89,7 +89,7 @@ def tanh(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
 
 @of_one
-def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
+def silu(x: Any, *, error: float | None = None, domain: tuple[float, float] | None = None) -> Any:
     """The sigmoid linear unit x / (1 + exp(-x)), entry by entry.
 
     Parameters
@@ -120,7 +120,7 @@ def silu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
 
 @of_one
-def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
+def gelu(x: Any, *, error: float | None = None, domain: tuple[float, float] | None = None) -> Any:
     """The Gaussian error linear unit x Phi(x), with the normal distribution's Phi, entry by entry.
 
     Parameters
@@ -151,7 +151,7 @@ def gelu(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = No
 
 
 @of_one
-def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = None) -> Any:
+def exp(x: Any, *, error: float | None = None, domain: tuple[float, float] | None = None) -> Any:
     """The exponential function, entry by entry.
 
     Parameters
@@ -159,7 +159,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
     x : Ciphertext or array_like
         The numbers, all of them in the domain, as `sigmoid` takes them.
     error : float, optional
-        The largest difference from the function on the domain: of the values, not relative to them. The default is 1e-3.
+        The largest difference from the function on the domain: of the values, not relative to them. The default is as for `sigmoid`.
     domain : tuple of float, optional
         The interval (a, b), as `sigmoid` takes it. The default is (-4.0, 4.0).
 
@@ -182,7 +182,7 @@ def exp(x: Any, *, error: float = 1e-3, domain: tuple[float, float] | None = Non
 
 
 @of_one
-def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+def log(x: Any, *, domain: tuple[float, float], error: float | None = None) -> Any:
     """The natural logarithm, entry by entry.
 
     Parameters
@@ -215,7 +215,7 @@ def log(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
 
 @of_one
-def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+def inverse(x: Any, *, domain: tuple[float, float], error: float | None = None) -> Any:
     """1 / x, entry by entry.
 
     Parameters
@@ -246,7 +246,7 @@ def inverse(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
 
 @of_one
-def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+def sqrt(x: Any, *, domain: tuple[float, float], error: float | None = None) -> Any:
     """The square root, entry by entry.
 
     Parameters
@@ -277,7 +277,7 @@ def sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
 
 
 @of_one
-def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float = 1e-3) -> Any:
+def inverse_sqrt(x: Any, *, domain: tuple[float, float], error: float | None = None) -> Any:
     """1 / sqrt(x), entry by entry: what a normalisation multiplies by.
 
     Parameters

@@ -11,7 +11,7 @@ from ._wrapping import wrap
 
 
 @of_one
-def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
+def softmax(x: Any, *, error: float | None = None, bound: float | None = None) -> Any:
     """exp(x) / sum(exp(x)) along the last axis.
 
     Parameters
@@ -20,7 +20,7 @@ def softmax(x: Any, *, error: float = 1e-3, bound: float | None = None) -> Any:
         The numbers, of magnitude at most `bound`. A larger bound on encrypted numbers is refused, and so are larger plain numbers; of
         encrypted numbers without a bound nobody notices them, and the result is wrong.
     error : float, optional
-        The largest difference from the function. The default is 1e-3.
+        The largest difference from the function. The default is 1e-3; in a program it is chosen by the error of its results.
     bound : float, optional
         The largest magnitude of the numbers. The default is 2.0, or the bound on the numbers where it is larger. The degree of the inverse
         of the sum grows with exp(bound).

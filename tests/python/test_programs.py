@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 import pickle
 import subprocess
@@ -35,7 +36,7 @@ def flattened(results: Any) -> list[Any]:
     return [results]
 
 
-def check(function: Function, *data: np.ndarray, approximation: float = 0.0, **options: Any) -> cl.Program:
+def check(function: Function, *data: np.ndarray, **options: Any) -> cl.Program:
     """The function compiled and run, beside the function of the arrays and what the program predicts."""
     described = [cl.Input(array.shape, bound=max(float(np.abs(array).max()), 1e-3), is_complex=np.iscomplexobj(array)) for array in data]
     program = cl.compile(function, *described, **options)
@@ -51,7 +52,7 @@ def check(function: Function, *data: np.ndarray, approximation: float = 0.0, **o
         assert (shape, level) == (forecast.shape, forecast.level)
         assert numbers_of.shape == np.shape(right)
         error = np.abs(numbers_of - right).max()
-        assert forecast.error_bound is None or error <= forecast.error_bound + approximation, (error, forecast.error_bound)
+        assert forecast.error_bound is None or error <= forecast.error_bound, (error, forecast.error_bound)
         if forecast.bound is not None:
             assert np.abs(right).max() <= forecast.bound * (1 + 1e-9)
     return program
@@ -78,7 +79,7 @@ FUNCTIONS: dict[str, tuple[Function, tuple[np.ndarray, ...]]] = {
     "a choice": (lambda x, y: np.where(np.arange(6) % 2 == 0, x, y), (numbers(6), numbers(6, seed=1))),
     "integers": (lambda x: 3 * x - 2, (numbers(10),)),
     "logistic regression": (lambda x: cl.functions.sigmoid(x @ numbers(8, seed=3), error=1e-4), (numbers(40, 8),)),
-    "a softmax": (lambda x: cl.functions.softmax(x, error=1e-3, bound=1.0), (numbers(4),)),
+    "a softmax": (lambda x: cl.functions.softmax(x, bound=1.0), (numbers(4),)),
 }
 
 
@@ -217,6 +218,97 @@ def test_what_a_function_may_not_do_is_refused_when_it_is_compiled() -> None:
         cl.compile(lambda x: x + y, x)
     with pytest.raises(cl.ClathrateError, match="depends on parameters"):
         cl.compile(lambda x: x.to_rank(2), x)
+
+
+def logistic(x: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def many(x: Any) -> Any:
+    function = cl.functions.tanh if isinstance(x, cl.Ciphertext) else np.tanh
+    return sum(function(x * (place / 20)) for place in range(1, 20))
+
+
+X, W = numbers(64, seed=8), numbers(10, 64, seed=9)
+
+# Functions without an error of their own, beside the functions that they stand for.
+APPROXIMATED: dict[str, tuple[Function, Function]] = {
+    "a sigmoid of a product": (lambda x: cl.functions.sigmoid(W @ x), lambda x: logistic(W @ x)),
+    "two of different weight": (lambda x: 100 * cl.functions.sigmoid(x) + cl.functions.tanh(x), lambda x: 100 * logistic(x) + np.tanh(x)),
+    "one in another": (lambda x: cl.functions.gelu(4 * cl.functions.sigmoid(x) - 2), lambda x: gelu(4 * logistic(x) - 2)),
+    "a kink": (lambda x: cl.functions.relu(x).mean(), lambda x: np.maximum(x, 0.0).mean()),
+    "two kinks": (
+        lambda x: cl.functions.maximum(x[:32], x[32:]) - cl.functions.absolute(x[:32]),
+        lambda x: np.maximum(x[:32], x[32:]) - np.abs(x[:32]),
+    ),
+    "a square": (lambda x: cl.functions.exp(x) ** 2, lambda x: np.exp(2 * x)),
+    "a deviation": (lambda x: cl.functions.std(x, domain=(0.3, 1.0)), lambda x: np.std(x)),
+    "a norm": (lambda x: cl.functions.norm(x, domain=(2.0, 8.0)), np.linalg.norm),
+    "several results": (lambda x: (cl.functions.exp(x), 1e-3 * cl.functions.tanh(x)), lambda x: (np.exp(x), 1e-3 * np.tanh(x))),
+    "a row of shares": (lambda x: cl.functions.softmax(x[:7]), lambda x: np.exp(x[:7]) / np.exp(x[:7]).sum()),
+    "many": (many, many),
+}
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x * (1.0 + np.vectorize(math.erf)(x / math.sqrt(2.0)))
+
+
+@pytest.mark.parametrize("error", [0.05, 1e-3])
+@pytest.mark.parametrize("name", APPROXIMATED)
+def test_errors_of_functions_are_chosen_by_the_error_of_the_results(name: str, error: float) -> None:
+    function, exact = APPROXIMATED[name]
+    program = cl.compile(function, cl.Input((64,), bound=1.0), error=error)
+    owner = cl.SecretKey.generate(program)
+    results = flattened(owner.decrypt(program.run(owner.keys(program), owner.encrypt(program, X))))
+    for forecast, found, right in zip(program.results, results, flattened(exact(X)), strict=True):
+        assert forecast.error_bound is not None
+        assert np.abs(found - right).max() <= forecast.error_bound <= error
+    check = program.check(X)
+    assert check.error_bound is not None
+    assert check.difference <= check.error_bound
+    assert check.outside == ()
+
+
+def test_a_smaller_error_takes_polynomials_of_higher_degree() -> None:
+    programs = [cl.compile(lambda x: cl.functions.sigmoid(x), cl.Input((64,), bound=8.0), error=error) for error in (1e-2, 1e-5, 1e-8)]
+    errors = [float(program.graph().split("error=")[1].split(",")[0]) for program in programs]
+    assert all(0.2 * error <= own <= 0.5 * error for own, error in zip(errors, (1e-2, 1e-5, 1e-8), strict=True)), errors
+    assert programs[0].seconds < programs[1].seconds < programs[2].seconds
+    # A stated error is kept, and named where it is too large.
+    stated = cl.compile(lambda x: cl.functions.sigmoid(x, error=1e-4), cl.Input((64,), bound=8.0), error=1e-2)
+    assert "error=0.0001" in stated.graph()
+    with pytest.raises(cl.errors.ParamsError, match=r"allow an error of .*, or smaller errors of the functions"):
+        cl.compile(lambda x: cl.functions.sigmoid(x, error=1e-4), cl.Input((64,), bound=8.0), error=1e-5)
+    # Without an error, functions have their usual one.
+    assert "error=0.001" in cl.compile(lambda x: cl.functions.sigmoid(x), cl.Input((64,), bound=8.0)).graph()
+
+
+def test_relative_errors_refer_to_the_largest_number() -> None:
+    def function(x: Any) -> Any:
+        y = cl.functions.exp(3 * x) if isinstance(x, cl.Ciphertext) else np.exp(3 * x)
+        return y, 1e-3 * (x * x)
+
+    x = numbers(64, seed=8)
+    largest = [float(np.abs(part).max()) for part in function(x)]
+    by_bounds = cl.compile(function, cl.Input((64,), bound=1.0), relative_error=1e-4)
+    assert all(own.error_bound <= 1e-4 * own.bound for own in by_bounds.results)
+    by_sample = cl.compile(function, x, relative_error=1e-4)
+    assert all(own.error_bound <= 1e-4 * size for own, size in zip(by_sample.results, largest, strict=True))
+    owner = cl.SecretKey.generate(by_sample)
+    found = owner.decrypt(by_sample.run(owner.keys(by_sample), owner.encrypt(by_sample, x)))
+    for own, right, size in zip(found, function(x), largest, strict=True):
+        assert np.abs(own - right).max() <= 1e-4 * size
+    both = cl.compile(function, x, relative_error=1e-4, error=1e-9)
+    assert all(own.error_bound <= 1e-9 for own in both.results)
+    with pytest.raises(cl.errors.DataError, match="relative_error"):
+        cl.compile(function, x, relative_error=0.0)
+    with pytest.raises(cl.errors.DataError, match="other than zero in every result"):
+        cl.compile(lambda x: x - x, x, relative_error=1e-4)
+    with pytest.raises(cl.errors.DataError, match=r"it raised AttributeError.*give an `Input` with a bound"):
+        cl.compile(lambda x: x.rotate(1), x, relative_error=1e-4)
+    with pytest.raises(cl.errors.ParamsError, match="declare a bound on every input"), pytest.warns(cl.errors.BoundWarning):
+        cl.compile(lambda x: x * x, (64,), relative_error=1e-4)
 
 
 def test_an_error_beyond_reach_names_the_best_one() -> None:

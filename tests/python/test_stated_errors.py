@@ -38,7 +38,11 @@ PROGRAMS = {
     "variances of a table's columns": (lambda x: ((x - x.mean(axis=0)) ** 2).mean(axis=0), 1, (40, 31), SLOTS),
     "variance of means": (lambda x: x.mean(axis=0).var(), 1, (10, 100), {}),
     "rows": (lambda x: (x * x).sum(axis=1), 1, (100, 5), {"encoding": "slots", "lanes": "most"}),
-    "polynomial": (lambda x: cl.functions.sigmoid(8 * x), 1, (300,), {}),
+    # Its error is the difference from the function, so it has that of the approximation.
+    "function": (lambda x: cl.functions.sigmoid(8 * x) if isinstance(x, cl.Ciphertext) else 1 / (1 + np.exp(-8 * x)), 1, (300,), {}),
+    "function of two": (lambda x, y: cl.functions.tanh(x + y) if isinstance(x, cl.Ciphertext) else np.tanh(x + y), 2, (300,), {}),
+    "precise function": (lambda x: cl.functions.exp(x, error=1e-9) if isinstance(x, cl.Ciphertext) else np.exp(x), 1, (300,), {}),
+    "polynomial": (cl.plans.Polynomial.fit(lambda t: 1 / (1 + np.exp(-8 * t)), 17), 1, (300,), {}),
     "polynomial of high degree": (cl.plans.Polynomial.fit(lambda t: np.sin(6 * t) * np.exp(t), 31), 1, (300,), {}),
     "joined": (lambda x: np.concatenate([x[:50], x[100:150]]), 1, (300,), {}),
 }

@@ -42,34 +42,42 @@ fn interval((low, high): (Real, Real)) -> (f64, f64) {
 pub fn smooth<'py>(
     name: &str,
     x: &Bound<'py, PyAny>,
-    error: Real,
+    error: Option<Real>,
     domain: Option<(Real, Real)>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let function = SmoothFunction::named(name).map_err(|error| raise(x.py(), error))?;
-    let domain = domain.map(interval);
-    of_one(x, |x| x.smooth(function, error.0, domain), |x, _| plain::smooth(function, x, error.0, domain))
+    let (error, domain) = (Real::given(error), domain.map(interval));
+    of_one(x, |x| x.smooth(function, error, domain), |x, _| plain::smooth(function, x, error, domain))
 }
 
 #[pyfunction]
 pub fn sign<'py>(
     x: &Bound<'py, PyAny>,
     margin: Real,
-    error: Real,
+    error: Option<Real>,
     bound: Option<Real>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (margin, error, bound) = (margin.0, error.0, Real::given(bound));
+    let (margin, error, bound) = (margin.0, Real::given(error), Real::given(bound));
     of_one(x, |x| x.sign(margin, error, bound), |x, _| plain::sign(x, margin, error, bound))
 }
 
 #[pyfunction]
-pub fn absolute<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
-    let (error, bound) = (error.0, Real::given(bound));
+pub fn absolute<'py>(
+    x: &Bound<'py, PyAny>,
+    error: Option<Real>,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (Real::given(error), Real::given(bound));
     of_one(x, |x| x.absolute(error, bound), |x, _| plain::absolute(x, error, bound))
 }
 
 #[pyfunction]
-pub fn relu<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
-    let (error, bound) = (error.0, Real::given(bound));
+pub fn relu<'py>(
+    x: &Bound<'py, PyAny>,
+    error: Option<Real>,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (Real::given(error), Real::given(bound));
     of_one(x, |x| x.relu(error, bound), |x, _| plain::relu(x, error, bound))
 }
 
@@ -77,10 +85,10 @@ pub fn relu<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyR
 pub fn maximum<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
-    error: Real,
+    error: Option<Real>,
     bound: Option<Real>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (error, bound) = (error.0, Real::given(bound));
+    let (error, bound) = (Real::given(error), Real::given(bound));
     of_two(x, y, |x, y| x.maximum(y, error, bound), |x, y| plain::maximum(x, y, error, bound))
 }
 
@@ -88,10 +96,10 @@ pub fn maximum<'py>(
 pub fn minimum<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
-    error: Real,
+    error: Option<Real>,
     bound: Option<Real>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (error, bound) = (error.0, Real::given(bound));
+    let (error, bound) = (Real::given(error), Real::given(bound));
     of_two(x, y, |x, y| x.minimum(y, error, bound), |x, y| plain::minimum(x, y, error, bound))
 }
 
@@ -114,8 +122,12 @@ fn of_two<'py>(
 }
 
 #[pyfunction]
-pub fn softmax<'py>(x: &Bound<'py, PyAny>, error: Real, bound: Option<Real>) -> PyResult<Bound<'py, PyAny>> {
-    let (error, bound) = (error.0, Real::given(bound));
+pub fn softmax<'py>(
+    x: &Bound<'py, PyAny>,
+    error: Option<Real>,
+    bound: Option<Real>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (error, bound) = (Real::given(error), Real::given(bound));
     of_one(x, |x| x.softmax(error, bound), |x, shape| plain::softmax(x, shape.last().copied(), error, bound))
 }
 
@@ -126,12 +138,12 @@ pub fn std(
     axis: Option<Whole>,
     ddof: Whole,
     keepdims: bool,
-    error: Real,
+    error: Option<Real>,
     domain: (Real, Real),
 ) -> PyResult<PyCiphertext> {
     let axis = axis.map(|Whole(axis)| [axis]);
     let axes = axis.as_ref().map(|axis| &axis[..]);
-    x.compute(py, |x| x.std(axes, ddof.0, keepdims, error.0, interval(domain)))
+    x.compute(py, |x| x.std(axes, ddof.0, keepdims, Real::given(error), interval(domain)))
 }
 
 #[pyfunction]
@@ -140,23 +152,23 @@ pub fn norm(
     x: &PyCiphertext,
     axis: Option<Whole>,
     keepdims: bool,
-    error: Real,
+    error: Option<Real>,
     domain: (Real, Real),
 ) -> PyResult<PyCiphertext> {
     let axis = axis.map(|Whole(axis)| [axis]);
     let axes = axis.as_ref().map(|axis| &axis[..]);
-    x.compute(py, |x| x.norm(axes, keepdims, error.0, interval(domain)))
+    x.compute(py, |x| x.norm(axes, keepdims, Real::given(error), interval(domain)))
 }
 
 // The last step of `std` and `norm` of plain numbers.
 #[pyfunction]
 pub fn root_of_squares<'py>(
     squares: &Bound<'py, PyAny>,
-    error: Real,
+    error: Option<Real>,
     domain: (Real, Real),
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = squares.py();
-    let Array { values, shape, .. } = array(squares)?;
-    let roots = detached(py, || plain::root_of_squares(&values, error.0, interval(domain)))?;
+    let (Array { values, shape, .. }, error) = (array(squares)?, Real::given(error));
+    let roots = detached(py, || plain::root_of_squares(&values, error, interval(domain)))?;
     numbers(py, roots, &shape)
 }

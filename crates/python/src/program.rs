@@ -87,6 +87,10 @@ impl PyRecordedFunction {
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         self.function.digest().map(|digest| hex(&digest)).map_err(|error| raise(py, error))
     }
+
+    fn with_usual_errors(&self) -> Self {
+        Self { function: self.function.clone().with_usual_errors() }
+    }
 }
 
 /// What was tried: the name, and seconds and bytes of keys, or why it does not serve.
@@ -98,6 +102,8 @@ pub fn compile_functions(
     py: Python<'_>,
     functions: Vec<Py<PyRecordedFunction>>,
     error: Option<Real>,
+    relative_error: Option<Real>,
+    result_sizes: Vec<f64>,
     security: Real,
     key_bytes: Option<Whole>,
     memory: Option<Whole>,
@@ -112,6 +118,8 @@ pub fn compile_functions(
     };
     let options = CompileOptions {
         error: Real::given(error),
+        relative_error: Real::given(relative_error),
+        result_sizes,
         security: security.0,
         key_bytes: bytes("`key_bytes`", key_bytes)?,
         memory: bytes("`memory`", memory)?,

@@ -56,6 +56,10 @@ const EVERYWHERE: f64 = (1u64 << 48) as f64;
 /// standard deviations, so a worst root mean square of `n / KNOWN_SUM` covers the sum.
 const KNOWN_SUM: f64 = 6.0;
 
+/// A bound on an error is at least so many times its worst root mean square, whatever its tails
+/// ([`LOG2_FAILURE`]).
+const LEAST_DEVIATIONS: f64 = 7.5;
+
 /// Origins of the rounding errors of factors, of encodings and of plain arrays.
 const FACTOR: u64 = 0x6661_6374_6f72_0001;
 const ENCODING: u64 = 0x656e_636f_6465_0001;

@@ -70,18 +70,35 @@ pub enum ArrayOperation {
     Concatenate,
     JoinColumns,
     PadColumns { before: usize, after: usize },
-    Smooth { function: String, error: f64, domain: Option<Interval> },
-    Std { axes: Axes, ddof: i64, keepdims: bool, error: f64, domain: Interval },
-    Norm { axes: Axes, keepdims: bool, error: f64, domain: Interval },
-    Softmax { error: f64, bound: Option<f64> },
-    Sign { margin: f64, error: f64, bound: Option<f64> },
-    Absolute { error: f64, bound: Option<f64> },
-    Relu { error: f64, bound: Option<f64> },
-    Maximum { error: f64, bound: Option<f64> },
-    Minimum { error: f64, bound: Option<f64> },
+    Smooth { function: String, error: Option<f64>, domain: Option<Interval> },
+    Std { axes: Axes, ddof: i64, keepdims: bool, error: Option<f64>, domain: Interval },
+    Norm { axes: Axes, keepdims: bool, error: Option<f64>, domain: Interval },
+    Softmax { error: Option<f64>, bound: Option<f64> },
+    Sign { margin: f64, error: Option<f64>, bound: Option<f64> },
+    Absolute { error: Option<f64>, bound: Option<f64> },
+    Relu { error: Option<f64>, bound: Option<f64> },
+    Maximum { error: Option<f64>, bound: Option<f64> },
+    Minimum { error: Option<f64>, bound: Option<f64> },
 }
 
 impl ArrayOperation {
+    /// The error that a function of real numbers is approximated to, to be changed; within, `None` where the
+    /// caller did not state one.
+    pub(crate) fn error_mut(&mut self) -> Option<&mut Option<f64>> {
+        match self {
+            Self::Smooth { error, .. }
+            | Self::Std { error, .. }
+            | Self::Norm { error, .. }
+            | Self::Softmax { error, .. }
+            | Self::Sign { error, .. }
+            | Self::Absolute { error, .. }
+            | Self::Relu { error, .. }
+            | Self::Maximum { error, .. }
+            | Self::Minimum { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+
     /// The lists of places that the operation names.
     pub(crate) fn lists(&self) -> Vec<PlacesId> {
         let mut own = self.clone();

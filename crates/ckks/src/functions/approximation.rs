@@ -2,7 +2,10 @@
 
 use super::cache::{Composition, fitted};
 use super::curve::{Curve, SmoothFunction};
-use super::domain::{above_zero, check_inside, check_real, out_of_range, positive, short};
+use super::domain::{
+    USUAL_ERROR, USUAL_ERROR_AT_KINKS, above_zero, check_inside, check_real, out_of_range, positive, short,
+    stated,
+};
 use super::signs::{levels, sign};
 use crate::circuits::polynomial::Polynomial;
 use crate::encrypted_array::EncryptedArray;
@@ -24,8 +27,9 @@ use crate::error::CkksError;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Approximation {
-    /// The function's name in errors.
-    function: &'static str,
+    curve: Curve,
+    /// The largest difference from the function.
+    error: f64,
     polynomials: Composition,
     product: Option<Product>,
 }
@@ -41,16 +45,20 @@ impl Approximation {
     /// A smooth function as the Chebyshev series of least degree whose difference from it is at most `error`
     /// at 2049 points of `domain`, both ends included.
     ///
-    /// Range: an `error` above 0; a `domain` of two finite numbers, the lower one first, both above 0 for
+    /// Range: an `error` above 0, 1e-3 without one; a `domain` of two finite numbers, the lower one first, both above 0 for
     /// `Log`, `Inverse`, `Sqrt` and `InverseSqrt`, whose degree grows with the square root of their quotient.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and where no degree up to 511 reaches the error.
-    pub fn smooth(function: SmoothFunction, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
-        let error = positive("`error`", error)?;
+    pub fn smooth(
+        function: SmoothFunction,
+        error: impl Into<Option<f64>>,
+        domain: (f64, f64),
+    ) -> Result<Self, CkksError> {
+        let error = stated(error.into(), USUAL_ERROR)?;
         let domain = if function.is_above_zero() { above_zero(domain)? } else { domain };
         let polynomials = fitted(Curve::Smooth(function), error, domain)?;
-        Ok(Self { function: function.name(), polynomials, product: None })
+        Ok(Self { curve: Curve::Smooth(function), error, polynomials, product: None })
     }
 
     /// The sign of numbers of magnitude at most `bound`: -1 below zero and 1 above, to within `error` for
@@ -60,30 +68,31 @@ impl Approximation {
     /// (Lee, Lee, No, Kim: Minimax Approximation of Sign Function by Composite Polynomial for Homomorphic
     /// Comparison, ePrint 2020/834, section 3). Every factor of ten of the margin takes three to four levels.
     ///
-    /// Range: an `error` above 0, and a `margin` above 0 and below `bound`.
+    /// Range: an `error` above 0, 1e-3 without one, and a `margin` above 0 and below `bound`.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and for a margin too narrow for the error.
-    pub fn sign(margin: f64, error: f64, bound: f64) -> Result<Self, CkksError> {
+    pub fn sign(margin: f64, error: impl Into<Option<f64>>, bound: f64) -> Result<Self, CkksError> {
         let margin = positive("`margin`", margin)?;
-        let (error, bound) = (positive("`error`", error)?, positive("`bound`", bound)?);
+        let (error, bound) = (stated(error.into(), USUAL_ERROR)?, positive("`bound`", bound)?);
         if margin >= bound {
             let remedy =
                 format!("it is not below the bound {}, so that no number would have a sign", short(bound));
             return out_of_range("`margin`", margin, remedy);
         }
-        Ok(Self { function: "sign", polynomials: sign(margin, error, bound)?, product: None })
+        let polynomials = sign(margin, error, bound)?;
+        Ok(Self { curve: Curve::Sign { margin }, error, polynomials, product: None })
     }
 
     /// The magnitude of numbers of magnitude at most `bound`: one polynomial, or the product of the number
     /// with its sign, whichever takes fewer levels.
     ///
-    /// Range: an `error` and a `bound` above 0.
+    /// Range: an `error`, 1e-2 without one, and a `bound` above 0.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and where no polynomials reach the error.
-    pub fn absolute(error: f64, bound: f64) -> Result<Self, CkksError> {
-        Self::kinked("absolute", Curve::Magnitude, (error, 1.0), bound, Product { factor: 1.0, shift: 0.0 })
+    pub fn absolute(error: impl Into<Option<f64>>, bound: f64) -> Result<Self, CkksError> {
+        Self::kinked(Curve::Magnitude, (error.into(), 1.0), bound, Product { factor: 1.0, shift: 0.0 })
     }
 
     /// The rectified linear unit `max(x, 0)` of numbers of magnitude at most `bound`, as
@@ -91,20 +100,19 @@ impl Approximation {
     ///
     /// # Errors
     /// As [`Approximation::absolute`].
-    pub fn relu(error: f64, bound: f64) -> Result<Self, CkksError> {
-        Self::kinked("relu", Curve::PositivePart, (error, 2.0), bound, Product { factor: 0.5, shift: 1.0 })
+    pub fn relu(error: impl Into<Option<f64>>, bound: f64) -> Result<Self, CkksError> {
+        Self::kinked(Curve::PositivePart, (error.into(), 2.0), bound, Product { factor: 0.5, shift: 1.0 })
     }
 
     /// A function with a kink at zero: a polynomial, or a `product` with the sign to within `share` times the
     /// error of the function.
     fn kinked(
-        function: &'static str,
         curve: Curve,
-        (error, share): (f64, f64),
+        (error, share): (Option<f64>, f64),
         bound: f64,
         product: Product,
     ) -> Result<Self, CkksError> {
-        let (error, bound) = (positive("`error`", error)?, positive("`bound`", bound)?);
+        let (error, bound) = (stated(error, USUAL_ERROR_AT_KINKS)?, positive("`bound`", bound)?);
         let polynomial = fitted(curve, error, (-bound, bound)).ok();
         let margin = share * error;
         let signs = if margin < bound { sign(margin, margin / bound, bound).ok() } else { None };
@@ -113,15 +121,16 @@ impl Approximation {
             signs.as_ref().is_none_or(|signs| levels(polynomial) <= levels(signs) + 1)
         };
         if let Some(polynomials) = polynomial.filter(takes_less) {
-            return Ok(Self { function, polynomials, product: None });
+            return Ok(Self { curve, error, polynomials, product: None });
         }
         match signs {
-            Some(polynomials) => Ok(Self { function, polynomials, product: Some(product) }),
+            Some(polynomials) => Ok(Self { curve, error, polynomials, product: Some(product) }),
             None => out_of_range(
                 "`error`",
                 error,
                 format!(
-                    "no polynomials come so near to `{function}` of numbers up to {}: allow a larger error",
+                    "no polynomials come so near to `{}` of numbers up to {}: allow a larger error",
+                    curve.name(),
                     short(bound)
                 ),
             ),
@@ -151,19 +160,31 @@ impl Approximation {
     /// # Errors
     /// [`CkksError::OutOfRange`] for a number outside of the domain.
     pub fn evaluate(&self, x: &[f64]) -> Result<Vec<f64>, CkksError> {
-        check_inside(self.function, x, self.domain())?;
-        let value = |&x: &f64| {
-            let composed = self.polynomials.iter().fold(x, |x, polynomial| polynomial.evaluate_real(x));
-            match self.product {
-                None => composed,
-                Some(Product { factor, shift }) => (factor * x) * (composed + shift),
-            }
-        };
-        Ok(x.iter().map(value).collect())
+        check_inside(self.curve.name(), x, self.domain())?;
+        Ok(x.iter().map(|&x| self.at(x)).collect())
     }
 
-    /// The values at encrypted numbers. Of numbers without a bound nobody notices one outside of the domain,
-    /// and its value is wrong.
+    fn at(&self, x: f64) -> f64 {
+        let composed = self.polynomials.iter().fold(x, |x, polynomial| polynomial.evaluate_real(x));
+        match self.product {
+            None => composed,
+            Some(Product { factor, shift }) => (factor * x) * (composed + shift),
+        }
+    }
+
+    /// The difference from the function at the point of the domain that is nearest to `x`.
+    fn difference(&self, x: f64) -> f64 {
+        let (low, high) = self.domain();
+        let x = x.clamp(low, high);
+        match self.curve {
+            Curve::Sign { margin } if x.abs() < margin => 0.0,
+            curve => (self.at(x) - curve.at(x)).clamp(-self.error, self.error),
+        }
+    }
+
+    /// The values at encrypted numbers. Their predicted errors are differences from the function, so they
+    /// have the error of the approximation, too. Of numbers without a bound nobody notices one outside of the
+    /// domain, and its value is wrong.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for complex numbers; [`CkksError::TooLarge`] for numbers that may be
@@ -171,7 +192,12 @@ impl Approximation {
     /// where too few levels are left; [`CkksError::MissingKey`]; [`CkksError::Encoding`] for an
     /// array in coefficients without the keys to convert it.
     pub fn apply(&self, x: &EncryptedArray) -> Result<EncryptedArray, CkksError> {
-        check_real(self.function, x)?;
+        check_real(self.curve.name(), x)?;
+        let differences = x.data().estimate().typical_numbers().map(|number| self.difference(number));
+        approximated(&self.composed(x)?, differences, self.error)
+    }
+
+    fn composed(&self, x: &EncryptedArray) -> Result<EncryptedArray, CkksError> {
         let mut composed = x.clone();
         for polynomial in self.polynomials.iter() {
             composed = composed.polynomial(polynomial)?;
@@ -181,4 +207,17 @@ impl Approximation {
         let shifted = if shift == 0.0 { composed } else { composed.add(shift)? };
         factor.mul(&shifted)
     }
+}
+
+/// `values` with the error of their approximation: what it is at typical numbers, and the most that it may
+/// be.
+pub(super) fn approximated(
+    values: &EncryptedArray,
+    differences: [f64; 16],
+    error: f64,
+) -> Result<EncryptedArray, CkksError> {
+    values.map(|_, values| {
+        let layout = values.layout().clone();
+        Ok(values.clone().estimated(|own| own.with_error_of_numbers(&layout, differences, error)))
+    })
 }

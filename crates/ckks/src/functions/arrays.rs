@@ -3,8 +3,8 @@
 use super::approximation::Approximation;
 use super::curve::SmoothFunction;
 use super::domain::{
-    USUAL_SOFTMAX_BOUND, above_zero, check_real, domain_of, largest_in, positive, reach, reach_of,
-    usual_reach,
+    USUAL_ERROR, USUAL_ERROR_AT_KINKS, USUAL_SOFTMAX_BOUND, above_zero, check_real, domain_of, largest_in,
+    reach, reach_of, stated, usual_reach,
 };
 use super::softmax::{Softmax, at_most, length_of};
 use crate::encrypted_array::{ArrayOperation, EncryptedArray, Operand};
@@ -16,6 +16,9 @@ use crate::error::CkksError;
 /// one where it is wider. Arrays whose bound exceeds the interval are refused; of an array without a bound
 /// nobody notices a number outside, and its value is wrong.
 ///
+/// An error that is not given is 1e-3, or 1e-2 of functions with a kink (`absolute`, `relu`, `maximum` and
+/// `minimum`); a program chooses it by the error of its results.
+///
 /// All have the errors of [`Approximation::apply`], and those of the approximation's constructor.
 impl EncryptedArray {
     /// A smooth function, entry by entry, to within `error` on `domain`; without a domain on
@@ -26,9 +29,10 @@ impl EncryptedArray {
     pub fn smooth(
         &self,
         function: SmoothFunction,
-        error: f64,
+        error: impl Into<Option<f64>>,
         domain: Option<(f64, f64)>,
     ) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             // The interval of the numbers as they are known now.
             let domain = Some(domain_of(function, domain, largest_in(self))?);
@@ -57,7 +61,11 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn sigmoid(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+    pub fn sigmoid(
+        &self,
+        error: impl Into<Option<f64>>,
+        domain: Option<(f64, f64)>,
+    ) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Sigmoid, error, domain)
     }
 
@@ -65,7 +73,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn tanh(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+    pub fn tanh(&self, error: impl Into<Option<f64>>, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Tanh, error, domain)
     }
 
@@ -73,7 +81,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn silu(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+    pub fn silu(&self, error: impl Into<Option<f64>>, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Silu, error, domain)
     }
 
@@ -81,7 +89,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn gelu(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+    pub fn gelu(&self, error: impl Into<Option<f64>>, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Gelu, error, domain)
     }
 
@@ -90,7 +98,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn exp(&self, error: f64, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
+    pub fn exp(&self, error: impl Into<Option<f64>>, domain: Option<(f64, f64)>) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Exp, error, domain)
     }
 
@@ -98,7 +106,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn log(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn log(&self, error: impl Into<Option<f64>>, domain: (f64, f64)) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Log, error, Some(domain))
     }
 
@@ -106,7 +114,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn inverse(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn inverse(&self, error: impl Into<Option<f64>>, domain: (f64, f64)) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Inverse, error, Some(domain))
     }
 
@@ -114,7 +122,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn sqrt(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn sqrt(&self, error: impl Into<Option<f64>>, domain: (f64, f64)) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::Sqrt, error, Some(domain))
     }
 
@@ -122,7 +130,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// As [`EncryptedArray::smooth`].
-    pub fn inverse_sqrt(&self, error: f64, domain: (f64, f64)) -> Result<Self, CkksError> {
+    pub fn inverse_sqrt(&self, error: impl Into<Option<f64>>, domain: (f64, f64)) -> Result<Self, CkksError> {
         self.smooth(SmoothFunction::InverseSqrt, error, Some(domain))
     }
 
@@ -140,9 +148,10 @@ impl EncryptedArray {
         axes: Option<&[i64]>,
         ddof: i64,
         keepdims: bool,
-        error: f64,
+        error: impl Into<Option<f64>>,
         domain: (f64, f64),
     ) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let operation =
                 ArrayOperation::Std { axes: axes.map(<[i64]>::to_vec), ddof, keepdims, error, domain };
@@ -162,9 +171,10 @@ impl EncryptedArray {
         &self,
         axes: Option<&[i64]>,
         keepdims: bool,
-        error: f64,
+        error: impl Into<Option<f64>>,
         domain: (f64, f64),
     ) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let operation = ArrayOperation::Norm { axes: axes.map(<[i64]>::to_vec), keepdims, error, domain };
             return graph.record(operation, &[self.into()], || self.norm(axes, keepdims, error, domain));
@@ -175,7 +185,7 @@ impl EncryptedArray {
     }
 
     /// The square root of numbers whose roots are in `domain`.
-    fn root_of_squares(self, error: f64, (low, high): (f64, f64)) -> Result<Self, CkksError> {
+    fn root_of_squares(self, error: Option<f64>, (low, high): (f64, f64)) -> Result<Self, CkksError> {
         // That the results are in the domain is the caller's word, and says more than the bound on the
         // numbers.
         at_most(self, high * high)?.sqrt(error, (low * low, high * high))
@@ -186,7 +196,8 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Unsuitable`] for a single number; those of [`Softmax::new`] and [`Softmax::apply`].
-    pub fn softmax(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+    pub fn softmax(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let bound = Some(reach(bound, largest_in(self), USUAL_SOFTMAX_BOUND)?);
             return graph.record(ArrayOperation::Softmax { error, bound }, &[self.into()], || {
@@ -203,7 +214,13 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// Those of [`Approximation::sign`] and [`Approximation::apply`].
-    pub fn sign(&self, margin: f64, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+    pub fn sign(
+        &self,
+        margin: f64,
+        error: impl Into<Option<f64>>,
+        bound: Option<f64>,
+    ) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Sign { margin, error, bound }, &[self.into()], || {
@@ -219,7 +236,8 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// Those of [`Approximation::absolute`] and [`Approximation::apply`].
-    pub fn absolute(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+    pub fn absolute(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Absolute { error, bound }, &[self.into()], || {
@@ -235,7 +253,8 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// Those of [`Approximation::relu`] and [`Approximation::apply`].
-    pub fn relu(&self, error: f64, bound: Option<f64>) -> Result<Self, CkksError> {
+    pub fn relu(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
+        let error = error.into();
         if let Some(graph) = self.recorder() {
             let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph
@@ -254,10 +273,10 @@ impl EncryptedArray {
     pub fn maximum<'a>(
         &self,
         other: impl Into<Operand<'a>>,
-        error: f64,
+        error: impl Into<Option<f64>>,
         bound: Option<f64>,
     ) -> Result<Self, CkksError> {
-        let other = other.into();
+        let (other, error) = (other.into(), error.into());
         if let Some(graph) = self.recorder_with(&other) {
             let operation = ArrayOperation::Maximum { error, bound };
             let operands = [self.into(), other.clone()];
@@ -273,10 +292,10 @@ impl EncryptedArray {
     pub fn minimum<'a>(
         &self,
         other: impl Into<Operand<'a>>,
-        error: f64,
+        error: impl Into<Option<f64>>,
         bound: Option<f64>,
     ) -> Result<Self, CkksError> {
-        let other = other.into();
+        let (other, error) = (other.into(), error.into());
         if let Some(graph) = self.recorder_with(&other) {
             let operation = ArrayOperation::Minimum { error, bound };
             let operands = [self.into(), other.clone()];
@@ -290,7 +309,7 @@ impl EncryptedArray {
         &self,
         function: &'static str,
         other: Operand<'_>,
-        error: f64,
+        error: Option<f64>,
         bound: Option<f64>,
     ) -> Result<Self, CkksError> {
         let reach = reach_of(function, &self.into(), bound)? + reach_of(function, &other, bound)?;
@@ -300,7 +319,18 @@ impl EncryptedArray {
 }
 
 /// The interval of roots, checked before anything is computed.
-fn checked(error: f64, domain: (f64, f64)) -> Result<(f64, f64), CkksError> {
-    positive("`error`", error)?;
+fn checked(error: Option<f64>, domain: (f64, f64)) -> Result<(f64, f64), CkksError> {
+    stated(error, USUAL_ERROR)?;
     above_zero(domain)
+}
+
+/// The error of a function where none is stated.
+pub(crate) fn usual_error(operation: &ArrayOperation) -> f64 {
+    match operation {
+        ArrayOperation::Absolute { .. }
+        | ArrayOperation::Relu { .. }
+        | ArrayOperation::Maximum { .. }
+        | ArrayOperation::Minimum { .. } => USUAL_ERROR_AT_KINKS,
+        _ => USUAL_ERROR,
+    }
 }

@@ -110,7 +110,7 @@ impl SmoothFunction {
     }
 }
 
-/// A function that a single polynomial is fitted to.
+/// A function of one real number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Curve {
     /// A smooth one.
@@ -119,6 +119,11 @@ pub(super) enum Curve {
     Magnitude,
     /// `max(x, 0)`.
     PositivePart,
+    /// -1 below zero and 1 above, of numbers of magnitude `margin` or more.
+    Sign {
+        /// The least magnitude.
+        margin: f64,
+    },
     /// `exp(x - bound) / count`: a term of a softmax of `count` numbers, at most `1 / count`.
     Share {
         /// The largest magnitude of the numbers.
@@ -129,11 +134,23 @@ pub(super) enum Curve {
 }
 
 impl Curve {
+    /// The function's name in errors.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Smooth(function) => function.name(),
+            Self::Magnitude => "absolute",
+            Self::PositivePart => "relu",
+            Self::Sign { .. } => "sign",
+            Self::Share { .. } => "softmax",
+        }
+    }
+
     pub(super) fn at(self, x: f64) -> f64 {
         match self {
             Self::Smooth(function) => function.at(x),
             Self::Magnitude => x.abs(),
             Self::PositivePart => x.max(0.0),
+            Self::Sign { .. } => x.signum(),
             Self::Share { bound, count } => libm::exp(x - bound) / count as f64,
         }
     }

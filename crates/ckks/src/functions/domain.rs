@@ -28,6 +28,18 @@ pub(super) fn out_of_range<T>(what: &'static str, value: f64, remedy: String) ->
     Err(CkksError::OutOfRange { what, value: short(value), remedy })
 }
 
+/// The error of an approximation where none is stated, and of functions that have a kink.
+pub(super) const USUAL_ERROR: f64 = 1e-3;
+pub(super) const USUAL_ERROR_AT_KINKS: f64 = 1e-2;
+
+/// The error of an approximation: the one that was stated, or else the usual one.
+///
+/// # Errors
+/// As [`positive`].
+pub(super) fn stated(error: Option<f64>, usual: f64) -> Result<f64, CkksError> {
+    positive("`error`", error.unwrap_or(usual))
+}
+
 /// `value`, which is finite and above 0.
 ///
 /// # Errors

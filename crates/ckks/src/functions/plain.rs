@@ -20,7 +20,7 @@ use crate::error::CkksError;
 pub fn smooth<'x>(
     function: SmoothFunction,
     x: impl Into<ValuesRef<'x>>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     domain: Option<(f64, f64)>,
 ) -> Result<Vec<f64>, CkksError> {
     let x = real(function.name(), x.into())?;
@@ -34,7 +34,7 @@ pub fn smooth<'x>(
 pub fn sign<'x>(
     x: impl Into<ValuesRef<'x>>,
     margin: f64,
-    error: f64,
+    error: impl Into<Option<f64>>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     let x = real("sign", x.into())?;
@@ -47,7 +47,7 @@ pub fn sign<'x>(
 /// Those of [`Approximation::absolute`]; [`CkksError::OutOfRange`] for numbers outside.
 pub fn absolute<'x>(
     x: impl Into<ValuesRef<'x>>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     let x = real("absolute", x.into())?;
@@ -58,7 +58,11 @@ pub fn absolute<'x>(
 ///
 /// # Errors
 /// Those of [`Approximation::relu`]; [`CkksError::OutOfRange`] for numbers outside.
-pub fn relu<'x>(x: impl Into<ValuesRef<'x>>, error: f64, bound: Option<f64>) -> Result<Vec<f64>, CkksError> {
+pub fn relu<'x>(
+    x: impl Into<ValuesRef<'x>>,
+    error: impl Into<Option<f64>>,
+    bound: Option<f64>,
+) -> Result<Vec<f64>, CkksError> {
     let x = real("relu", x.into())?;
     Approximation::relu(error, usual_reach(bound, largest_of(x))?)?.evaluate(x)
 }
@@ -70,11 +74,11 @@ pub fn relu<'x>(x: impl Into<ValuesRef<'x>>, error: f64, bound: Option<f64>) -> 
 pub fn maximum<'x>(
     x: impl Into<ValuesRef<'x>>,
     y: impl Into<ValuesRef<'x>>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     let (x, y) = (real("maximum", x.into())?, real("maximum", y.into())?);
-    let excess = excess("maximum", x, y, error, bound)?;
+    let excess = excess("maximum", x, y, error.into(), bound)?;
     Ok(y.iter().zip(excess).map(|(y, excess)| y + excess).collect())
 }
 
@@ -85,11 +89,11 @@ pub fn maximum<'x>(
 pub fn minimum<'x>(
     x: impl Into<ValuesRef<'x>>,
     y: impl Into<ValuesRef<'x>>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     let (x, y) = (real("minimum", x.into())?, real("minimum", y.into())?);
-    let excess = excess("minimum", x, y, error, bound)?;
+    let excess = excess("minimum", x, y, error.into(), bound)?;
     Ok(x.iter().zip(excess).map(|(x, excess)| x - excess).collect())
 }
 
@@ -98,7 +102,7 @@ fn excess(
     function: &'static str,
     x: &[f64],
     y: &[f64],
-    error: f64,
+    error: Option<f64>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     if x.len() != y.len() {
@@ -118,7 +122,7 @@ fn excess(
 pub fn softmax<'x>(
     x: impl Into<ValuesRef<'x>>,
     count: Option<usize>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     bound: Option<f64>,
 ) -> Result<Vec<f64>, CkksError> {
     let x = real("softmax", x.into())?;
@@ -133,7 +137,7 @@ pub fn softmax<'x>(
 /// Those of [`Approximation::smooth`]; [`CkksError::OutOfRange`] for numbers outside.
 pub fn root_of_squares<'x>(
     squares: impl Into<ValuesRef<'x>>,
-    error: f64,
+    error: impl Into<Option<f64>>,
     domain: (f64, f64),
 ) -> Result<Vec<f64>, CkksError> {
     let (low, high) = above_zero(domain)?;

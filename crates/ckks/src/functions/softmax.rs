@@ -1,8 +1,11 @@
 //! `exp(x) / sum(exp(x))` along the last axis.
 
+use super::approximation::approximated;
 use super::cache::{Composition, fitted};
 use super::curve::{Curve, SmoothFunction};
-use super::domain::{above_zero, check_inside, check_real, out_of_range, positive, short};
+use super::domain::{
+    USUAL_ERROR, above_zero, check_inside, check_real, out_of_range, positive, short, stated,
+};
 use crate::circuits::polynomial::Polynomial;
 use crate::encrypted_array::EncryptedArray;
 use crate::error::CkksError;
@@ -28,6 +31,7 @@ const BOUNDS_PER_UNIT: f64 = 100.0;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Softmax {
     bound: f64,
+    error: f64,
     count: usize,
     exponential: Composition,
     inverse: Composition,
@@ -37,13 +41,13 @@ impl Softmax {
     /// The softmax of rows of `count` numbers of magnitude at most `bound`, to within `error`. The degree of
     /// the inverse grows with `exp(bound)`.
     ///
-    /// Range: a `bound` above 0; an `error` above 0 and below 1, the largest value; a `count` of 1 or more.
+    /// Range: a `bound` above 0; an `error` above 0 and below 1, the largest value, 1e-3 without one; a `count` of 1 or more.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and where no degrees up to 511 reach the error;
     /// the message tells a bound and an error that are within reach.
-    pub fn new(bound: f64, error: f64, count: usize) -> Result<Self, CkksError> {
-        let (bound, error) = (positive("`bound`", bound)?, positive("`error`", error)?);
+    pub fn new(bound: f64, error: impl Into<Option<f64>>, count: usize) -> Result<Self, CkksError> {
+        let (bound, error) = (positive("`bound`", bound)?, stated(error.into(), USUAL_ERROR)?);
         if error >= 1.0 {
             let remedy = "it is not below 1, and the values of softmax are at most 1: ask for less";
             return out_of_range("`error`", error, remedy.to_owned());
@@ -65,7 +69,7 @@ impl Softmax {
         let inverse = fitted(Curve::Smooth(SmoothFunction::Inverse), count as f64 * error / 8.0, domain)?;
         let within = error * least / (4.0 * count as f64);
         let exponential = fitted(Curve::Share { bound, count }, within, (-bound, bound))?;
-        Ok(Self { bound, count, exponential, inverse })
+        Ok(Self { bound, error, count, exponential, inverse })
     }
 
     /// The polynomial near `exp(x - bound) / count`.
@@ -92,15 +96,32 @@ impl Softmax {
             let (left, right) = (vec![x.len()], vec![self.count]);
             return Err(CkksError::Shape { operation: SOFTMAX, left, right, remedy });
         }
-        let row = |row: &[f64]| {
-            let terms: Vec<f64> = row.iter().map(|&x| self.exponential().evaluate_real(x)).collect();
-            let inverse = self.inverse().evaluate_real(terms.iter().sum());
-            terms.into_iter().map(move |term| term * inverse)
-        };
-        Ok(x.chunks_exact(self.count).flat_map(row).collect())
+        Ok(x.chunks_exact(self.count).flat_map(|row| self.row(row)).collect())
     }
 
-    /// The values of encrypted numbers, along the last axis. Of numbers without a bound nobody notices a
+    fn row(&self, row: &[f64]) -> impl Iterator<Item = f64> {
+        let terms: Vec<f64> = row.iter().map(|&x| self.exponential().evaluate_real(x)).collect();
+        let inverse = self.inverse().evaluate_real(terms.iter().sum());
+        terms.into_iter().map(move |term| term * inverse)
+    }
+
+    /// The differences from the softmax in a row of these numbers, repeated or cut to its length.
+    fn differences(&self, numbers: [f64; 16]) -> [f64; 16] {
+        let row: Vec<f64> = (0..self.count)
+            .map(|place| numbers[place % numbers.len()].clamp(-self.bound, self.bound))
+            .collect();
+        let terms: Vec<f64> = row.iter().map(|x| libm::exp(x - self.bound)).collect();
+        let sum: f64 = terms.iter().sum();
+        let found: Vec<f64> = self
+            .row(&row)
+            .zip(&terms)
+            .map(|(found, term)| (found - term / sum).clamp(-self.error, self.error))
+            .collect();
+        std::array::from_fn(|node| found[node % self.count])
+    }
+
+    /// The values of encrypted numbers, along the last axis, with predicted errors as
+    /// [`Approximation::apply`](super::Approximation::apply). Of numbers without a bound nobody notices a
     /// larger one, and its row is wrong.
     ///
     /// # Errors
@@ -114,11 +135,12 @@ impl Softmax {
             let (left, right) = (x.data().shape().to_vec(), vec![self.count]);
             return Err(CkksError::Shape { operation: SOFTMAX, left, right, remedy });
         }
+        let differences = self.differences(x.data().estimate().typical_numbers());
         let terms = x.polynomial(self.exponential())?;
         let total = terms.sum(Some(&[-1]), true)?;
         // A sum of terms of at most 1 / count is at most 1, which the bounds on single terms do not tell.
         let total = at_most(total, self.inverse().domain().1)?;
-        terms.mul(&total.polynomial(self.inverse())?)
+        approximated(&terms.mul(&total.polynomial(self.inverse())?)?, differences, self.error)
     }
 }
 

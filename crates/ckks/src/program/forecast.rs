@@ -70,6 +70,16 @@ impl Forecast {
         if choices.bootstrap_below.is_some() {
             evaluator = evaluator.bootstrapping_by(bootstraps, choices.bootstrap_below)?;
         }
+        Self::by(evaluator, function, choices, bootstraps)
+    }
+
+    /// The dry run of a function by an evaluator that records.
+    pub(super) fn by(
+        evaluator: Evaluator,
+        function: &RecordedFunction,
+        choices: &Choices,
+        bootstraps: &AutomaticPlans,
+    ) -> Result<Self, CkksError> {
         let plain = function.plain().map(|input| input.largest_numbers().map(Arc::new));
         let plain = plain.collect::<Result<Vec<_>, CkksError>>()?;
         let symbols = function
@@ -89,6 +99,7 @@ impl Forecast {
         let views = results.iter_mut().zip(transposed).filter(|(_, transposed)| *transposed);
         views.for_each(|(result, _)| result.shape.reverse());
         let recording = evaluator.recorded();
+        let params = evaluator.params();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
         Ok(Self { recording, values, results, key_bytes })
     }

@@ -28,6 +28,7 @@
 //! ```
 
 mod arrangement;
+mod budget;
 mod forecast;
 mod input;
 mod recording;

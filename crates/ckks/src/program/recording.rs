@@ -1,19 +1,26 @@
 //! Symbols for recordings: they never run out of levels, and have room for every number.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::arrangement::Arrangement;
+use super::forecast::ValueForecast;
 use super::input::ProgramInput;
+use super::{Choices, Forecast};
 use crate::arrays::Ciphertext;
+use crate::circuits::automatic::AutomaticPlans;
 use crate::encoding::Matrix;
 use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray, digest_of};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
+use crate::functions::usual_error;
 use crate::parameters::{Params, ParamsSpec, Runtime};
 
-/// Bits of the steps of the modulus and of the scale while a function is recorded.
-const BITS: f64 = 40.0;
+/// Bits of the steps of the modulus and of the scale while a function is recorded, and of a scale that leaves
+/// next to no noise.
+pub(super) const USUAL: u32 = 40;
+pub(super) const FINE: u32 = 56;
 
 /// Levels of these parameters, more than any chain of 128 bits of security has. An array below
 /// [`LEAST_LEVEL`] is at the highest level again, so that large numbers have room, too.
@@ -23,18 +30,29 @@ const LEAST_LEVEL: usize = 30;
 /// The degree, in the middle of those that programs use.
 const DEGREE: usize = 1 << 14;
 
-/// The parameters under which functions are recorded; nothing is ever encrypted with them.
-pub(super) fn recording_params() -> Result<Params, CkksError> {
-    static MADE: Mutex<Option<Params>> = Mutex::new(None);
+/// The parameters with scales of `bits` under which functions are recorded; nothing is ever encrypted with
+/// them.
+pub(super) fn recording_params(bits: u32) -> Result<Params, CkksError> {
+    static MADE: Mutex<BTreeMap<u32, Params>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(params) = &*made {
+    if let Some(params) = made.get(&bits) {
         return Ok(params.clone());
     }
-    let mut steps = vec![vec![BITS; 2]];
-    steps.resize(LEVELS + 1, vec![BITS]);
-    let spec = spec_of("recording", DEGREE, (steps, vec![BITS + 4.0; 8]), BITS, true);
+    let log2_scale = f64::from(bits);
+    let mut steps = vec![vec![log2_scale; 2]];
+    steps.resize(LEVELS + 1, vec![log2_scale]);
+    let spec = spec_of("recording", DEGREE, (steps, vec![log2_scale + 4.0; 8]), log2_scale, true);
     let params = Params::new(spec, &Runtime::default())?;
-    Ok(made.insert(params).clone())
+    made.insert(bits, params.clone());
+    Ok(params)
+}
+
+/// The results of a function on symbols that never run out of levels.
+pub(super) fn results_of(function: &RecordedFunction, bits: u32) -> Result<Vec<ValueForecast>, CkksError> {
+    let params = recording_params(bits)?;
+    let evaluator = Evaluator::recording(&params).bootstrapping_with(FreeLevels);
+    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+    Ok(Forecast::by(evaluator, function, &choices, &AutomaticPlans::new(&params))?.results().to_vec())
 }
 
 /// Brings symbols to the highest level again, for nothing.
@@ -78,6 +96,27 @@ pub struct FunctionRecording {
 }
 
 impl RecordedFunction {
+    /// The function whose approximations have the usual errors where the caller stated none, as if it ran on
+    /// arrays at once; otherwise compilation chooses these errors.
+    #[must_use]
+    pub fn with_usual_errors(mut self) -> Self {
+        self.state_usual_errors();
+        self
+    }
+
+    /// States the usual errors where there are none, and gives these operations.
+    pub(super) fn state_usual_errors(&mut self) -> Vec<usize> {
+        let mut places = Vec::new();
+        for (place, node) in self.graph.nodes.iter_mut().enumerate() {
+            let error = usual_error(&node.operation);
+            if let Some(own) = node.operation.error_mut().filter(|own| own.is_none()) {
+                *own = Some(error);
+                places.push(place);
+            }
+        }
+        places
+    }
+
     /// A digest of everything that a program of this function depends on.
     ///
     /// # Errors
@@ -156,7 +195,7 @@ impl FunctionRecording {
     /// # Errors
     /// Those of the layouts, and [`CkksError::OutOfRange`] for a bound that is no positive number.
     pub fn new(inputs: &[ProgramInput]) -> Result<Self, CkksError> {
-        let params = recording_params()?;
+        let params = recording_params(USUAL)?;
         let evaluator = Evaluator::recording(&params).bootstrapping_with(FreeLevels);
         let recorder = GraphRecorder::default();
         let symbol = |input: &ProgramInput| {

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Level, SecretDistribution};
 
-use super::recording::{recording_params, spec_of};
+use super::budget::{Limits, unknown_error, with_errors};
+use super::forecast::ValueForecast;
+use super::recording::{FINE, USUAL, recording_params, results_of, spec_of};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
@@ -18,9 +20,15 @@ use crate::parameters::{Params, ParamsSpec, Runtime, presets};
 /// What a program must satisfy.
 #[derive(Debug, Clone)]
 pub struct CompileOptions {
-    /// The largest error of a result; absent for the one that a scale of 40 bits gives, or less where that
-    /// does not fit.
+    /// The largest error of a result: the difference from what the function gives, approximations of
+    /// functions included. Absent for what a scale of 40 bits gives, or less where that does not fit, beside
+    /// the usual errors of functions.
     pub error: Option<f64>,
+    /// The largest error of a result, relative to its largest number.
+    pub relative_error: Option<f64>,
+    /// The largest magnitude in each result, to which `relative_error` refers; empty for the bounds on the
+    /// results.
+    pub result_sizes: Vec<f64>,
     /// The least bits of security.
     pub security: f64,
     /// The most bytes of evaluation keys in memory.
@@ -37,6 +45,8 @@ impl Default for CompileOptions {
     fn default() -> Self {
         Self {
             error: None,
+            relative_error: None,
+            result_sizes: Vec::new(),
             security: SECURITY,
             key_bytes: None,
             memory: None,
@@ -155,9 +165,9 @@ impl Sizes {
 
 /// Why parameters do not serve, and how far they miss: the kind of reason, the nearest first, and the factor.
 #[derive(Debug)]
-struct Miss {
+pub(super) struct Miss {
     reason: String,
-    kind: u8,
+    pub(super) kind: u8,
     factor: f64,
     /// What stopped the dry run, if it did.
     error: Option<Box<CkksError>>,
@@ -165,15 +175,20 @@ struct Miss {
 
 /// The kinds of misses, the nearest first: an error that is too large, a budget that is too small, a modulus
 /// that is too long, levels that are too few, and all others.
-const INEXACT: u8 = 0;
+pub(super) const INEXACT: u8 = 0;
 const OVER_BUDGET: u8 = 1;
 const TOO_LONG: u8 = 2;
 const TOO_DEEP: u8 = 3;
-const OTHER: u8 = 4;
+pub(super) const OTHER: u8 = 4;
 
 impl Miss {
-    fn new(reason: String, kind: u8, factor: f64) -> Self {
+    pub(super) fn new(reason: String, kind: u8, factor: f64) -> Self {
         Self { reason, kind, factor, error: None }
+    }
+
+    /// The same reason.
+    fn copy(&self) -> Self {
+        Self::new(self.reason.clone(), self.kind, self.factor)
     }
 
     /// Whether less has to change than for `other`: an error and a budget are numbers of the same kind.
@@ -186,6 +201,7 @@ impl Miss {
 struct Search<'s> {
     function: Arc<RecordedFunction>,
     options: &'s CompileOptions,
+    limits: Limits<'s>,
     /// A program that is there already: parameters that cost far more are not looked at closely.
     known: Option<&'s Program>,
     tried: &'s mut Vec<Candidate>,
@@ -200,21 +216,17 @@ impl Search<'_> {
     /// Why a forecast does not satisfy the options, with all that it lacks.
     fn refusal(&self, forecast: &Forecast) -> Option<Miss> {
         let mut misses = Vec::new();
-        if let Some(error) = self.options.error {
-            match forecast.error_bound() {
-                None => {
-                    let reason = "the error of a result is not known: declare a bound on every input, and compute no polynomials of complex numbers";
-                    return Some(Miss::new(reason.to_owned(), OTHER, 1.0));
+        if self.limits.are_set() {
+            for (place, result) in forecast.results().iter().enumerate() {
+                match self.limits.check(place, result) {
+                    Ok(()) => {}
+                    Err(miss) if miss.kind == OTHER => return Some(miss),
+                    Err(miss) => misses.push(miss),
                 }
-                Some(found) if found > error => {
-                    let reason = format!(
-                        "the error may be {found:.1e}, more than {error:e}: allow an error of {:.1e}",
-                        found * 1.05
-                    );
-                    misses.push(Miss::new(reason, INEXACT, found / error));
-                }
-                Some(_) => {}
             }
+            // The worst result tells how much is missing.
+            misses.sort_by(|one, other| other.factor.total_cmp(&one.factor));
+            misses.truncate(1);
         }
         let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
         let keys = ("evaluation keys", self.options.key_bytes, forecast.key_bytes());
@@ -263,14 +275,15 @@ impl Search<'_> {
 /// What a dry run at a scale of [`SCALE`] bits and with more than enough levels found.
 struct Depth {
     levels: usize,
-    error: Option<f64>,
+    /// How many times as large as allowed the noise is.
+    excess: Result<f64, Miss>,
     room: usize,
 }
 
 impl Search<'_> {
     /// The levels, the error and the magnitudes of the function, where levels do not run out.
     fn depth(&self) -> Result<Depth, Miss> {
-        let params = recording_params().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
+        let params = recording_params(USUAL).map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
         let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
         let forecast = forecast.map_err(|error| {
@@ -281,7 +294,7 @@ impl Search<'_> {
         let room = (magnitude.max(1.0).log2().ceil() as usize + 4).clamp(ROOM, MOST_ROOM);
         Ok(Depth {
             levels: params.max_level().0 - forecast.lowest_level().0,
-            error: forecast.error_bound(),
+            excess: self.excess_of_noise(forecast.results()),
             room,
         })
     }
@@ -322,13 +335,11 @@ impl Search<'_> {
     fn chain_of(&mut self, degree: usize, depth: &Depth) -> Result<Program, Miss> {
         let most = most_bits(degree, self.options.security.max(SECURITY));
         let sizes = Sizes { degree, levels: depth.levels, scale: SCALE, room: depth.room, special: 1 };
-        let scales = match (self.options.error, depth.error) {
-            (None, _) => vec![SCALE, 36, 32, *SCALES.start()],
-            (Some(error), Some(found)) if found.is_finite() => vec![scale_for(error, SCALE, found, degree)?],
-            (Some(_), _) => {
-                let reason = "the error of a result is not known: declare a bound on every input";
-                return Err(Miss::new(reason.to_owned(), OTHER, 1.0));
-            }
+        let scales = if self.limits.are_set() {
+            let excess = depth.excess.as_ref().map_err(Miss::copy)?;
+            vec![self.scale_for(SCALE, *excess, degree)?]
+        } else {
+            vec![SCALE, 36, 32, *SCALES.start()]
         };
         let mut miss = None;
         for scale in scales {
@@ -415,8 +426,7 @@ impl Search<'_> {
                 }
                 Err(miss) if miss.kind == INEXACT && miss.factor.is_finite() && corrections < CORRECTIONS => {
                     corrections += 1;
-                    let error = self.options.error.unwrap_or(1.0);
-                    let longer = scale_for(error, sizes.scale, error * miss.factor, sizes.degree)?;
+                    let longer = self.scale_for(sizes.scale, miss.factor, sizes.degree)?;
                     sizes.scale = longer.max(sizes.scale + 1);
                     if sizes.scale > *SCALES.end() {
                         return Err(miss);
@@ -583,21 +593,45 @@ impl Search<'_> {
     }
 }
 
-/// The scale for an error, from the error `found` at another scale: one is in inverse proportion to the
-/// other.
-fn scale_for(error: f64, scale: usize, found: f64, degree: usize) -> Result<usize, Miss> {
-    let more = (found.max(1e-300) / error).log2() + 0.2;
-    let wanted = scale as f64 + more.ceil();
-    let (least, most) = (*SCALES.start() as f64, *SCALES.end() as f64);
-    if wanted > most {
-        let factor = (wanted - most).exp2();
-        let reason = format!(
-            "degree {degree}: an error of {error:e} takes a scale of {wanted} bits, and {most} are the most: allow an error of {:.1e}",
-            error * factor * 1.05
-        );
-        return Err(Miss::new(reason, INEXACT, factor));
+impl Search<'_> {
+    /// How many times as large as it may be the noise of a result is at the scale of recordings. It may take
+    /// what the approximations of functions leave of the error.
+    fn excess_of_noise(&self, results: &[ValueForecast]) -> Result<f64, Miss> {
+        if !self.limits.are_set() {
+            return Ok(0.0);
+        }
+        let fine =
+            results_of(&self.function, FINE).map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
+        let mut most = 0.0f64;
+        for (place, (result, fine)) in results.iter().zip(&fine).enumerate() {
+            // Without noise the result must serve; this also finds all figures.
+            self.limits.check(place, fine)?;
+            let (Some(error), Some(least), Some(allowed)) =
+                (result.error_bound, fine.error_bound, self.limits.allowed(place, fine))
+            else {
+                return Err(unknown_error());
+            };
+            most = most.max((error - least).max(0.0) / (allowed - least));
+        }
+        Ok(most)
     }
-    Ok(wanted.max(least) as usize)
+
+    /// The scale at which noise is `excess` times smaller than at another scale: one is in inverse proportion
+    /// to the other.
+    fn scale_for(&self, scale: usize, excess: f64, degree: usize) -> Result<usize, Miss> {
+        let more = excess.max(1e-300).log2() + 0.2;
+        let wanted = scale as f64 + more.ceil();
+        let (least, most) = (*SCALES.start() as f64, *SCALES.end() as f64);
+        if wanted > most {
+            let factor = (wanted - most).exp2();
+            let reason = format!(
+                "degree {degree}: the errors take a scale of {wanted} bits, and {most} are the most: {}",
+                self.limits.larger(factor * 1.05)
+            );
+            return Err(Miss::new(reason, INEXACT, factor));
+        }
+        Ok(wanted.max(least) as usize)
+    }
 }
 
 impl Program {
@@ -619,9 +653,11 @@ impl Program {
         functions: &[RecordedFunction],
         options: &CompileOptions,
     ) -> Result<(Self, Vec<Candidate>), CkksError> {
-        if let Some(error) = options.error.filter(|error| !(error.is_finite() && *error > 0.0)) {
-            let remedy = "use a number above 0".to_owned();
-            return Err(CkksError::OutOfRange { what: "`error`", value: error.to_string(), remedy });
+        for (what, error) in [("`error`", options.error), ("`relative_error`", options.relative_error)] {
+            if let Some(error) = error.filter(|error| !(error.is_finite() && *error > 0.0)) {
+                let remedy = "use a number above 0".to_owned();
+                return Err(CkksError::OutOfRange { what, value: error.to_string(), remedy });
+            }
         }
         if !(0.0..=MOST_SECURITY).contains(&options.security) {
             let remedy =
@@ -637,9 +673,9 @@ impl Program {
         for function in functions {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
-            match (Search { function: Arc::new(function.clone()), options, known, tried: &mut tried })
-                .fastest()
-            {
+            let limits = Limits::new(function, options);
+            let function = Arc::new(with_errors(function, &limits));
+            match (Search { function, options, limits, known, tried: &mut tried }).fastest() {
                 Ok(program) => {
                     let price = program.forecast().price();
                     if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {

@@ -104,7 +104,7 @@ impl Estimate {
 
 /// The number of standard deviations that any of `count` errors exceeds with a probability of at most 2^-40:
 /// `sqrt(2 ln 2 (40 + log2(count) + 1))`, by union and Chernoff bounds.
-fn deviations(count: f64) -> f64 {
+pub(super) fn deviations(count: f64) -> f64 {
     (2.0 * std::f64::consts::LN_2 * (LOG2_FAILURE + count.max(1.0).log2() + 1.0)).sqrt()
 }
 

@@ -7,7 +7,7 @@ use super::names::{StoredName, mixed_name};
 use super::source::{Source, Tails, share, times_numbers};
 use super::spread::{Factors, Function};
 use super::{
-    Along, BIAS, EVERYWHERE, Estimate, FACTOR, KNOWN_SUM, MAX_DROPPED, MAX_SOURCES, ROUNDING, product,
+    Along, BIAS, EVERYWHERE, Estimate, FACTOR, LEAST_DEVIATIONS, MAX_DROPPED, MAX_SOURCES, ROUNDING, product,
 };
 use crate::arrays::layout::Layout;
 
@@ -318,9 +318,8 @@ impl Estimate {
     pub(crate) fn with_error_of_numbers(mut self, layout: &Layout, at: [f64; 16], largest: f64) -> Self {
         let to_slot = share(EVERYWHERE, layout).recip();
         let by = Function::of_values(at.map(|error| error * to_slot));
-        // An error bound has more than `KNOWN_SUM` deviations.
-        let typical = by.root_mean_square();
-        let worst = typical.max(largest * to_slot / KNOWN_SUM);
+        // A bound on errors is at least so many times their worst root mean square: it has the largest error.
+        let (typical, worst) = (by.root_mean_square(), largest * to_slot / LEAST_DEVIATIONS);
         let name = mixed_name(self.name, worst.to_bits());
         let (alike, everywhere) = ([EVERYWHERE; 2], Factors { by, peak: None });
         let source = Source {

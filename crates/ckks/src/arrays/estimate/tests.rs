@@ -1,5 +1,6 @@
 //! Tests of how errors add up, on estimates without arrays.
 
+use super::bounds::{deviations, product_deviations};
 use super::*;
 use crate::arrays::layout::{Encoding, Layout};
 
@@ -292,4 +293,11 @@ fn errors_that_means_over_repetitions_do_not_have_are_in_the_slots() {
         variance(&d).error_bound(&layout(columns)) / variance(&x).error_bound(&layout(columns))
     });
     assert!(few < 1.01 && many > 1.3, "{few} and {many}");
+}
+
+#[test]
+fn no_bound_has_fewer_deviations_than_the_least() {
+    for count in [0.0, 0.5, 1.0, 1e6] {
+        assert!(deviations(count) >= LEAST_DEVIATIONS && product_deviations(count) >= LEAST_DEVIATIONS);
+    }
 }
