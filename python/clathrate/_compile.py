@@ -231,8 +231,18 @@ def compile(
         warn_unbounded()
     samples = not any(isinstance(given, Input) or _is_shape(given) for given in inputs)
     sizes = _sizes(function, inputs) if relative_error is not None and samples else []
-    options = {"relative_error": relative_error, "result_sizes": sizes, "key_bytes": key_bytes, "memory": memory, "params": params}
-    return compiled(function, known, error, security, runtime=runtime, **options)[0]
+    return compiled(
+        function,
+        known,
+        error,
+        security,
+        relative_error=relative_error,
+        result_sizes=sizes,
+        key_bytes=key_bytes,
+        memory=memory,
+        params=params,
+        runtime=runtime,
+    )[0]
 
 
 def compiled(

@@ -12,7 +12,7 @@ from ._wrapping import Shared, unwrap
 from .errors import WrongParamsError
 
 if TYPE_CHECKING:
-    from ._program import Program
+    from ._program import ForOwner
     from ._typing import Progress
 
 
@@ -37,12 +37,12 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
     __slots__ = ()
     _native: native.EvaluationKeys
 
-    def missing(self, program: Program | Needs) -> Needs:
+    def missing(self, program: ForOwner | Needs) -> Needs:
         """What a program needs and these keys do not have.
 
         Parameters
         ----------
-        program : Program or Needs
+        program : Program, OwnerPart or Needs
             The program, or what another computation needs.
 
         Returns

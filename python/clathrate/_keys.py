@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, final, 
 from . import _native as native
 from ._assume import warn_insecure, warn_unbounded
 from ._ciphertext import Ciphertext
-from ._program import Program
+from ._program import ForOwner
 from ._reading import numbers
 from ._stored import Movable, Owned, Stored
 
@@ -46,10 +46,10 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         bound: float | None = None,
     ) -> Ciphertext: ...
     @overload
-    def encrypt(self, array: Program, *arrays: ArrayLike) -> Any: ...
+    def encrypt(self, array: ForOwner, *arrays: ArrayLike) -> Any: ...
     def encrypt(
         self,
-        array: ArrayLike | Program,
+        array: ArrayLike | ForOwner,
         encoding: Any = None,
         level: Any = None,
         scale: Any = None,
@@ -62,7 +62,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
 
         Parameters
         ----------
-        array : array_like or Program
+        array : array_like, Program or OwnerPart
             The numbers, at most six axes, or the program, as `SecretKey.encrypt` takes them.
         encoding : {"slots", "coefficients"}, optional
             How numbers are placed in polynomials, as `SecretKey.encrypt` takes it.
@@ -102,7 +102,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         (2,)
         """
         warn_insecure(self.params.security_bits)
-        if isinstance(array, Program):
+        if isinstance(array, ForOwner):
             return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
         if others:
             raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
@@ -18,7 +20,7 @@ from ._clear import Clear
 from ._reading import numbers
 from ._stored import Saved
 from ._wrapping import unwrap, wrap
-from .errors import ClathrateError, DataError
+from .errors import ClathrateError, DataError, FileAccessError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -155,25 +157,11 @@ class DecryptedValue:
     clear: Any
 
 
-@final
-class Program(Saved, of=native.Program):
-    """A function of encrypted arrays with everything that was chosen for it: parameters, encodings, levels, bootstraps, keys.
-
-    `compile` makes programs. A program is a graph of array operations and holds the plain numbers that the function uses, so whoever runs
-    it needs neither the function nor Python. It has no secret, and no key.
-
-    Examples
-    --------
-    >>> program = cl.compile(lambda x: (x - x.mean()) ** 2, cl.Input((1000,), bound=1.0), error=1e-6)
-    >>> owner = cl.SecretKey.generate(program)
-    >>> keys = owner.keys(program)
-    >>> x = owner.encrypt(program, np.linspace(-1, 1, 1000))
-    >>> owner.decrypt(program.run(keys, x)).round(3)[:3]
-    array([1.   , 0.996, 0.992])
-    """
+class ForOwner(Saved):
+    """What the owner of a secret needs to know of a program."""
 
     __slots__ = ()
-    _native: native.Program
+    _native: native.Program | native.OwnerPart
 
     @property
     def params(self) -> Params:
@@ -204,6 +192,89 @@ class Program(Saved, of=native.Program):
         return self._native.level
 
     @property
+    def key_bytes(self) -> int:
+        """The bytes of its evaluation keys in memory."""
+        return self._native.key_bytes
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` would write.
+
+        Returns
+        -------
+        bytes
+            The bytes; `from_bytes` reads them.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: 2.0 * x + 1, cl.Input((4,), bound=1.0))
+        >>> cl.from_bytes(program.to_bytes()).graph() == program.graph()
+        True
+        """
+        return bytes(self._native.to_bytes())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_pickle, (self.to_bytes(),)
+
+    def _check_count(self, given: Sequence[Any], inputs: Sequence[ProgramInput]) -> None:
+        if len(given) != len(inputs):
+            names = ", ".join(own.name for own in inputs)
+            arrays = "array" if len(inputs) == 1 else "arrays"
+            raise DataError(f"the program takes {len(inputs)} {arrays}, {names}, and {len(given)} were given")
+
+    def _of_shape(self, own: ProgramInput, given: ArrayLike) -> Any:
+        """An array for an input, of its shape."""
+        array = np.asarray(numbers(given))
+        if array.shape != own.shape:
+            raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
+        if np.iscomplexobj(array) and not own.is_complex:
+            raise DataError(f"the input {own.name} is real, and complex numbers were given: compile with `is_complex=True`")
+        return array
+
+    def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any]) -> Any:
+        """The inputs that are encrypted, by the method of a key; a single one alone."""
+        # A call with fewer arrays leaves the others at their default.
+        arrays = list(itertools.takewhile(lambda array: array is not None, given))
+        encrypted = [encrypt(array, **options) for array, options in self._encryptions(arrays)]
+        return encrypted[0] if len(encrypted) == 1 else encrypted
+
+    def _encryptions(self, arrays: Sequence[ArrayLike]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Each array with the arguments of its encryption."""
+        inputs = [own for own in self.inputs if not own.plain]
+        self._check_count(arrays, inputs)
+        for own, array in zip(inputs, arrays, strict=True):
+            given = self._of_shape(own, array)
+            yield (
+                given,
+                {
+                    "encoding": own.encoding,
+                    "level": self.level,
+                    "lanes": "most" if own._lanes else None,
+                    "bound": own.bound,
+                },
+            )
+
+
+@final
+class Program(ForOwner, of=native.Program):
+    """A function of encrypted arrays with everything that was chosen for it: parameters, encodings, levels, bootstraps, keys.
+
+    `compile` makes programs. A program is a graph of array operations and holds the plain numbers that the function uses, so whoever runs
+    it needs neither the function nor Python. It has no secret, and no key.
+
+    Examples
+    --------
+    >>> program = cl.compile(lambda x: (x - x.mean()) ** 2, cl.Input((1000,), bound=1.0), error=1e-6)
+    >>> owner = cl.SecretKey.generate(program)
+    >>> keys = owner.keys(program)
+    >>> x = owner.encrypt(program, np.linspace(-1, 1, 1000))
+    >>> owner.decrypt(program.run(keys, x)).round(3)[:3]
+    array([1.   , 0.996, 0.992])
+    """
+
+    __slots__ = ()
+    _native: native.Program
+
+    @property
     def bootstrap_below(self) -> int | None:
         """The level below which operations bootstrap their operands; None where none does."""
         return self._native.bootstrap_below
@@ -212,11 +283,6 @@ class Program(Saved, of=native.Program):
     def seconds(self) -> float:
         """The predicted time with one thread."""
         return float(self._native.recording.total[0])
-
-    @property
-    def key_bytes(self) -> int:
-        """The bytes of its evaluation keys in memory."""
-        return self._native.key_bytes
 
     @property
     def peak_bytes(self) -> int:
@@ -301,6 +367,69 @@ class Program(Saved, of=native.Program):
         encrypted, plain = self._sorted(inputs)
         found = self._native.run(unwrap(keys), encrypted, plain, progress)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
+
+    def for_owner(self) -> OwnerPart:
+        """What the owner of the secret needs of the program, without its operations and plain numbers.
+
+        Returns
+        -------
+        OwnerPart
+            The owner's part.
+
+        Examples
+        --------
+        >>> W = np.random.default_rng(0).normal(size=(10, 64))
+        >>> program = cl.compile(lambda x: W @ x, cl.Input((64,), bound=1.0))
+        >>> part = program.for_owner()
+        >>> owner = cl.SecretKey.generate(part)
+        >>> y = program.run(owner.keys(part), owner.encrypt(part, np.ones(64)))
+        >>> bool(np.abs(owner.decrypt(y) - W.sum(axis=1)).max() < 1e-4)
+        True
+        """
+        return cast("OwnerPart", wrap(self._native.for_owner()))
+
+    def split(self, folder: AnyPath, overwrite: bool = True) -> None:
+        """Writes the two parts of the program as files: `owner.program` for the owner of the secret, and `server.program` for the server.
+
+        The owner's part has neither operations nor plain numbers, so a server's model stays with the server.
+
+        Parameters
+        ----------
+        folder : str, bytes or path-like
+            The folder, which is made if it does not exist.
+        overwrite : bool, optional
+            Whether files that exist may be replaced. The default is True.
+
+        Returns
+        -------
+        None
+            Nothing.
+
+        Raises
+        ------
+        FileAccessError
+            Where the files cannot be written, or exist where `overwrite` is False.
+
+        Examples
+        --------
+        >>> program = cl.compile(lambda x: 2.0 * x + 1, cl.Input((4,), bound=1.0))
+        >>> program.split("parts")
+        >>> part, server = cl.load("parts/owner.program"), cl.load("parts/server.program")
+        >>> part.inputs == server.inputs, part.needs == server.needs
+        (True, True)
+        """
+        place = Path(os.fsdecode(folder))
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as refused:
+            raise FileAccessError(f"{place}: the folder cannot be made: {refused.strerror}") from refused
+        parts = ((self.for_owner(), place / "owner.program"), (self, place / "server.program"))
+        if not overwrite:
+            for _, path in parts:
+                if path.exists():
+                    raise FileAccessError(f"{path} exists: give another folder, or `overwrite=True`")
+        for part, path in parts:
+            part.save(path, overwrite)
 
     def check(self, *data: ArrayLike) -> Check:
         """What the program does with sample data, without encryption and without a key.
@@ -415,12 +544,6 @@ class Program(Saved, of=native.Program):
         """What each value is: the names of the encrypted inputs, and the operations."""
         return [own.name for own in self.inputs if not own.plain] + self.graph().splitlines()
 
-    def _check_count(self, given: Sequence[Any], inputs: Sequence[ProgramInput]) -> None:
-        if len(given) != len(inputs):
-            names = ", ".join(own.name for own in inputs)
-            arrays = "array" if len(inputs) == 1 else "arrays"
-            raise DataError(f"the program takes {len(inputs)} {arrays}, {names}, and {len(given)} were given")
-
     def _in_clear(self, arrays: Sequence[ArrayLike]) -> tuple[list[Any], list[Any]]:
         """The numbers of the inputs that are encrypted, and of the plain ones."""
         known = list(zip(self.inputs, self._checked(arrays), strict=True))
@@ -431,15 +554,6 @@ class Program(Saved, of=native.Program):
         inputs = self.inputs
         self._check_count(arrays, inputs)
         return [self._of_shape(own, array) for own, array in zip(inputs, arrays, strict=True)]
-
-    def _of_shape(self, own: ProgramInput, given: ArrayLike) -> Any:
-        """An array for an input, of its shape."""
-        array = np.asarray(numbers(given))
-        if array.shape != own.shape:
-            raise DataError(f"the input {own.name} has shape {own.shape}, and an array of shape {array.shape} was given")
-        if np.iscomplexobj(array) and not own.is_complex:
-            raise DataError(f"the input {own.name} is real, and complex numbers were given: compile with `is_complex=True`")
-        return array
 
     @classmethod
     def load(cls, path: AnyPath, runtime: Runtime | None = None, *, allow_insecure: bool = False) -> Program:
@@ -477,57 +591,37 @@ class Program(Saved, of=native.Program):
         """
         return cls._of(native.Program.load(path, unwrap(runtime), allow_insecure))
 
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` would write.
-
-        Returns
-        -------
-        bytes
-            The bytes; `from_bytes` reads them.
-
-        Examples
-        --------
-        >>> program = cl.compile(lambda x: 2.0 * x + 1, cl.Input((4,), bound=1.0))
-        >>> cl.from_bytes(program.to_bytes()).graph() == program.graph()
-        True
-        """
-        return bytes(self._native.to_bytes())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _from_pickle, (self.to_bytes(),)
-
     def __repr__(self) -> str:
         return self.explain()
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.explain())}</pre>"
 
-    def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any]) -> Any:
-        """The inputs that are encrypted, by the method of a key; a single one alone."""
-        # A call with fewer arrays leaves the others at their default.
-        arrays = list(itertools.takewhile(lambda array: array is not None, given))
-        encrypted = [encrypt(array, **options) for array, options in self._encryptions(arrays)]
-        return encrypted[0] if len(encrypted) == 1 else encrypted
-
-    def _encryptions(self, arrays: Sequence[ArrayLike]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Each array with the arguments of its encryption."""
-        inputs = [own for own in self.inputs if not own.plain]
-        self._check_count(arrays, inputs)
-        for own, array in zip(inputs, arrays, strict=True):
-            given = self._of_shape(own, array)
-            yield (
-                given,
-                {
-                    "encoding": own.encoding,
-                    "level": self.level,
-                    "lanes": "most" if own._lanes else None,
-                    "bound": own.bound,
-                },
-            )
-
 
 def _from_pickle(data: bytes) -> Program:
     return cast("Program", wrap(native.from_bytes(data, None, None, allow_insecure=True)))
+
+
+@final
+class OwnerPart(ForOwner, of=native.OwnerPart):
+    """What the owner of a secret needs of a program, without its operations and plain numbers; `Program.for_owner` makes it.
+
+    It takes the place of the program in `SecretKey.generate`, `SecretKey.keys` and `encrypt`. Keys and results are stated by the word of
+    whoever made it. Keys that a program does not need do no harm to the secret.
+
+    Examples
+    --------
+    >>> part = cl.compile(lambda x: x * x, cl.Input((4,), bound=1.0)).for_owner()
+    >>> [own.name for own in part.inputs], part.results[0].shape
+    (['x'], (4,))
+    """
+
+    __slots__ = ()
+    _native: native.OwnerPart
+
+    def __repr__(self) -> str:
+        names = ", ".join(own.name for own in self.inputs)
+        return f"OwnerPart(inputs=[{names}], params={self.params.name}, keys {self.key_bytes / 2**20:.1f} MiB)"
 
 
 def _rows(given: Any) -> native.Ciphertext:

@@ -11,7 +11,7 @@ from ._ciphertext import Ciphertext
 from ._evaluation_keys import EvaluationKeys
 from ._keys import AuthenticationKey, PublicKey
 from ._params import Params
-from ._program import Program, mapped_results
+from ._program import ForOwner, mapped_results
 from ._reading import numbers
 from ._stored import Movable, Owned
 from ._wrapping import unwrap
@@ -42,12 +42,12 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
     _native: native.SecretKey
 
     @classmethod
-    def generate(cls, params: Params | Program) -> SecretKey:
+    def generate(cls, params: Params | ForOwner) -> SecretKey:
         """A fresh secret key from the randomness of the operating system.
 
         Parameters
         ----------
-        params : Params or Program
+        params : Params, Program or OwnerPart
             The parameters, or a program, which has some.
 
         Returns
@@ -92,10 +92,10 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         bound: float | None = None,
     ) -> Ciphertext: ...
     @overload
-    def encrypt(self, array: Program, *arrays: ArrayLike) -> Any: ...
+    def encrypt(self, array: ForOwner, *arrays: ArrayLike) -> Any: ...
     def encrypt(
         self,
-        array: ArrayLike | Program,
+        array: ArrayLike | ForOwner,
         encoding: Any = None,
         level: Any = None,
         scale: Any = None,
@@ -113,7 +113,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
 
         Parameters
         ----------
-        array : array_like or Program
+        array : array_like, Program or OwnerPart
             Numbers of any numeric type and memory layout, at most six axes; or a program, which is followed by an array for each of its
             inputs and states how they are encrypted.
         encoding : {"slots", "coefficients"}, optional
@@ -191,7 +191,7 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         1024 real numbers in coefficients of degree 1024, 3 rows under one mask
         """
         warn_insecure(self.params.security_bits)
-        if isinstance(array, Program):
+        if isinstance(array, ForOwner):
             return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
         if others:
             raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")
@@ -427,12 +427,12 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         found = trace(function, *shapes, params=self.params, **options)
         return self.evaluation_keys(found.needs, progress)
 
-    def keys(self, program: Program, progress: Progress = None) -> EvaluationKeys:
+    def keys(self, program: ForOwner, progress: Progress = None) -> EvaluationKeys:
         """The evaluation keys of a program.
 
         Parameters
         ----------
-        program : Program
+        program : Program or OwnerPart
             The program, under this key's parameters.
         progress : bool or callable, optional
             As `evaluation_keys` takes it.

@@ -5,7 +5,7 @@ from ._ciphertext.sharing import Comparison
 from ._layout import Layout
 from ._params.reports import Explanation, SwitchingReport
 from ._polynomial import PolynomialExplanation
-from ._program import Check, DecryptedValue
+from ._program import Check, DecryptedValue, OwnerPart
 from ._trace import StageCost, Trace
 from ._transposed import TransposedCiphertext
 
@@ -15,6 +15,7 @@ __all__ = [
     "DecryptedValue",
     "Explanation",
     "Layout",
+    "OwnerPart",
     "ParamsChoice",
     "PolynomialExplanation",
     "StageCost",

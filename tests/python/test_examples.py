@@ -233,7 +233,7 @@ def test_pages_for_newcomers_run_and_their_errors_are_small(page, capsys, tmp_pa
         printed += capsys.readouterr().out.splitlines()
     assert printed
     if page == "docs/programs.md":
-        assert [line for line in printed if line in ("True", "False")] == ["True"] * 3
+        assert [line for line in printed if line in ("True", "False")] == ["True"] * 4
     if page == "docs/tutorial.md":
         # The variance, computed on one side and on two machines, beside NumPy's.
         variance = names["temperatures"].var()

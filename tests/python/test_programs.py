@@ -13,6 +13,8 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from conftest import Party
+from forging import forged
 from hypothesis import strategies as st
 
 import clathrate as cl
@@ -656,3 +658,72 @@ def test_budgets_that_are_too_small_say_by_how_much() -> None:
         cl.compile(function, x, error=1e-3, key_bytes=1 << 20)
     least = float(str(caught.value).split("the evaluation keys take ")[1].split()[0])
     assert cl.compile(function, x, error=1e-3, key_bytes=int((least + 0.1) * 2**20)).key_bytes <= (least + 0.1) * 2**20
+
+
+def test_the_owner_has_a_part_without_the_model(tmp_path: pathlib.Path) -> None:
+    """The server's weights and operations stay with the server; the owner makes the same keys and the same encryptions."""
+    weights = numbers(20, 64, seed=3)
+    program = cl.compile(
+        lambda x, b: {"scores": cl.functions.sigmoid(weights @ x), "sum": x.sum() + b},
+        cl.Input((64,), bound=1.0),
+        cl.Input((1,), bound=1.0, plain=True),
+        error=1e-3,
+    )
+    program.split(tmp_path / "new" / "parts")
+    folder = tmp_path / "new" / "parts"
+    part, server = cl.load(folder / "owner.program"), cl.load(folder / "server.program")
+    assert isinstance(part, cl.types.OwnerPart)
+    assert isinstance(server, cl.Program)
+    assert (folder / "owner.program").stat().st_size < 8192 < (folder / "server.program").stat().st_size
+    for name in ("inputs", "results", "needs", "level", "key_bytes"):
+        assert getattr(part, name) == getattr(program, name), name
+    assert part.params == program.params
+    for again in (cl.from_bytes(part.to_bytes()), pickle.loads(pickle.dumps(part)), program.for_owner()):
+        assert again.to_bytes() == part.to_bytes()
+    owner = cl.SecretKey.generate(part)
+    keys = owner.keys(part)
+    assert keys.missing(program) == cl.keys.Needs()
+    data = numbers(64, seed=4)
+    for encrypt in (owner.encrypt, owner.public_key().encrypt):
+        results = owner.decrypt(server.run(keys, encrypt(part, data), np.array([0.5])))
+        assert np.abs(results["scores"] - logistic(weights @ data)).max() <= 1e-3
+        assert abs(results["sum"] - (data.sum() + 0.5)).max() <= 1e-3
+    with pytest.raises(cl.errors.DataError, match="takes 1 array"):
+        owner.encrypt(part, data, data)
+    with pytest.raises(cl.errors.FileAccessError, match="exists"):
+        program.split(folder, overwrite=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(cl.errors.FileAccessError, match="cannot be made"):
+        program.split(tmp_path / "file")
+    with pytest.raises(cl.errors.FileFormatError, match="owner's part of a program"):
+        cl.Program.load(folder / "owner.program")
+
+
+def test_parts_of_owners_that_contradict_themselves_are_refused(small: Party, tmp_path: pathlib.Path) -> None:
+    """Files with right digests: they are refused, or are parts that encrypt."""
+    program = cl.compile(lambda x, y: [x * y, x.sum()], cl.Input((40,), bound=1.0), cl.Input((40,), bound=1.0), params=small.params)
+    data = program.for_owner().to_bytes()
+    changes: dict[str, Any] = {
+        "level": [99, -1, 1 << 70],
+        "inputs": [
+            [],
+            [{"name": "x", "shape": [1 << 40, 1 << 40], "encoding": "slots"}],
+            [{"name": "x", "shape": [0], "encoding": "slots"}],
+            3,
+        ],
+        "results": [[], [{}], None],
+        "arrangement": [{"array": 7}, {"list": []}, "array"],
+        "needs": [{"operations": [["rotate", 3]]}, {}, 5],
+        "spec": [{}, 1],
+    }
+    for name, values in changes.items():
+        for value in values:
+
+            def change(metadata: dict[str, Any], _: dict[str, bytes], name: str = name, value: Any = value) -> None:
+                metadata[name] = value
+
+            with pytest.raises(cl.ClathrateError):
+                cl.from_bytes(forged(data, change), allow_insecure=True)
+    for place in range(0, len(data), 7):
+        with pytest.raises(cl.ClathrateError):
+            cl.from_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], allow_insecure=True)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clathrate_ckks::file::{FileKind, FileReader, FileWriter, OutputFile, Stored, holds_secret_key};
 use clathrate_ckks::parameters::{preset, preset_names};
-use clathrate_ckks::program::Program;
+use clathrate_ckks::program::{OwnerPart, Program};
 use clathrate_ckks::{CkksError, Params, ParamsSpec, Runtime};
 
 use crate::arguments::Accepted;
@@ -67,25 +67,40 @@ pub(crate) fn params(source: &str, accepted: Accepted, runtime: &Runtime) -> Res
         preset(source)?;
     }
     load(path, |reader| match reader.label().kind {
-        FileKind::Program => {
-            let program = Program::from_reader(reader, accepted.allow_insecure, runtime)?;
-            Ok(program.params().clone())
+        FileKind::Program | FileKind::OwnerPart => {
+            Ok(read_owner_part(reader, accepted, runtime)?.params().clone())
         }
         _ => Params::from_reader(reader, accepted.allow_insecure, runtime),
     })
 }
 
-/// The program in the file at `path`, which `--params` names for an option that needs one.
+/// What the owner needs of a program, from its file or from that of the owner's part.
+///
+/// # Errors
+/// Errors of the file.
+pub(crate) fn read_owner_part(
+    reader: &FileReader<'_>,
+    accepted: Accepted,
+    runtime: &Runtime,
+) -> Result<OwnerPart, CkksError> {
+    match reader.label().kind {
+        FileKind::OwnerPart => OwnerPart::from_reader(reader, accepted.allow_insecure, runtime),
+        _ => Ok(Program::from_reader(reader, accepted.allow_insecure, runtime)?.for_owner()),
+    }
+}
+
+/// What the owner needs of the program in the file at `path`, which `--params` names for an option that
+/// needs one.
 ///
 /// # Errors
 /// `Failure::Usage` for the name of a preset; errors of the file.
-pub(crate) fn program(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<Program, Failure> {
+pub(crate) fn program(source: &str, accepted: Accepted, runtime: &Runtime) -> Result<OwnerPart, Failure> {
     if preset_names().iter().any(|name| name == source) {
         return Err(Failure::Usage(format!(
             "--params names the preset {source}, and this takes a program: give the program's file as --params"
         )));
     }
-    load(Path::new(source), |reader| Program::from_reader(reader, accepted.allow_insecure, runtime))
+    load(Path::new(source), |reader| read_owner_part(reader, accepted, runtime))
 }
 
 /// Refuses to write over a secret key.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::circuits::prepared::PreparedMatrix;
 use clathrate_ckks::file::{FileKind, FileReader};
-use clathrate_ckks::program::Program;
+use clathrate_ckks::program::{OwnerPart, Program};
 use clathrate_ckks::{
     Ciphertext, CkksError, EvaluationKeys, LinearTransformPlan, Params, PublicKey, Runtime,
 };
@@ -20,7 +20,7 @@ use crate::linear::PyLinearTransformPlan;
 use crate::matrix::PyPreparedMatrix;
 use crate::params::PyParams;
 use crate::paths::FilePath;
-use crate::program::PyProgram;
+use crate::program::{PyOwnerPart, PyProgram};
 use crate::public_key::PyPublicKey;
 use crate::run::{attached, detached, file_bytes, transferring};
 use crate::runtime::PyRuntime;
@@ -35,6 +35,7 @@ enum Loaded {
     Plan(LinearTransformPlan),
     Matrix(Box<PreparedMatrix>),
     Program(Box<Program>),
+    OwnerPart(Box<OwnerPart>),
     /// A kind that needs its own function, or none yet.
     Refused(FileKind),
     /// The kind needs parameters, and none were given.
@@ -52,7 +53,7 @@ fn read(
     allow_insecure: bool,
 ) -> Result<Loaded, CkksError> {
     let kind = reader.label().kind;
-    if runtime.is_some() && !matches!(kind, FileKind::Params | FileKind::Program) {
+    if runtime.is_some() && !matches!(kind, FileKind::Params | FileKind::Program | FileKind::OwnerPart) {
         return Ok(Loaded::RuntimeNeedless(kind));
     }
     Ok(match (kind, params) {
@@ -62,6 +63,11 @@ fn read(
             runtime.unwrap_or(&PyRuntime::given(None)),
         )?),
         (FileKind::Program, _) => Loaded::Program(Box::new(Program::from_reader(
+            reader,
+            allow_insecure,
+            runtime.unwrap_or(&PyRuntime::given(None)),
+        )?)),
+        (FileKind::OwnerPart, _) => Loaded::OwnerPart(Box::new(OwnerPart::from_reader(
             reader,
             allow_insecure,
             runtime.unwrap_or(&PyRuntime::given(None)),
@@ -106,6 +112,7 @@ impl Loaded {
         Ok(match self {
             Self::Params(params) => Bound::new(py, PyParams::from_core(params))?.into_any(),
             Self::Program(program) => Bound::new(py, PyProgram::new(py, *program)?)?.into_any(),
+            Self::OwnerPart(part) => Bound::new(py, PyOwnerPart::new(py, *part)?)?.into_any(),
             Self::PublicKey(key) => {
                 Bound::new(py, PyPublicKey { key: Arc::new(key), params: given()? })?.into_any()
             }

@@ -96,7 +96,9 @@ mod _native {
     #[pymodule_export]
     use crate::polynomial::{PyPolynomial, PyPolynomialPlan};
     #[pymodule_export]
-    use crate::program::{PyFunctionRecording, PyProgram, PyRecordedFunction, compile_functions};
+    use crate::program::{
+        PyFunctionRecording, PyOwnerPart, PyProgram, PyRecordedFunction, compile_functions,
+    };
     #[pymodule_export]
     use crate::public_key::PyPublicKey;
     #[pymodule_export]

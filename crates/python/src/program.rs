@@ -3,7 +3,8 @@
 use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
-    Arrangement, CompileOptions, FunctionRecording, Program, ProgramInput, RecordedFunction, ValueForecast,
+    Arrangement, CompileOptions, FunctionRecording, OwnerPart, Program, ProgramInput, RecordedFunction,
+    ValueForecast,
 };
 use clathrate_ckks::{CkksError, Encoding, Evaluator};
 use pyo3::prelude::*;
@@ -146,6 +147,25 @@ type ResultRow = (Vec<usize>, bool, &'static str, usize, Option<f64>, Option<f64
 /// An input, as [`Input`].
 type InputRow = (String, Vec<usize>, bool, Option<f64>, bool, bool, bool);
 
+fn input_row(input: &ProgramInput) -> InputRow {
+    let in_slots = input.encoding == Encoding::Slots;
+    (
+        input.name.clone(),
+        input.shape.clone(),
+        input.is_complex,
+        input.bound,
+        in_slots,
+        input.lanes,
+        input.is_plain,
+    )
+}
+
+// JSON.
+fn arrangement(py: Python<'_>, arrangement: &Arrangement) -> PyResult<String> {
+    serde_json::to_string(arrangement)
+        .map_err(|_| raise(py, CkksError::Internal { operation: "the results of a program" }))
+}
+
 fn result_row(result: &ValueForecast) -> ResultRow {
     (
         result.shape.clone(),
@@ -204,19 +224,11 @@ impl PyProgram {
 
     #[getter]
     fn inputs(&self) -> Vec<InputRow> {
-        let row = |input: &ProgramInput| {
-            let in_slots = input.encoding == Encoding::Slots;
-            (
-                input.name.clone(),
-                input.shape.clone(),
-                input.is_complex,
-                input.bound,
-                in_slots,
-                input.lanes,
-                input.is_plain,
-            )
-        };
-        self.program.inputs().iter().map(row).collect()
+        self.program.inputs().iter().map(input_row).collect()
+    }
+
+    fn for_owner(&self, py: Python<'_>) -> PyOwnerPart {
+        PyOwnerPart { part: self.program.for_owner(), params: self.params.clone_ref(py) }
     }
 
     #[getter]
@@ -237,8 +249,7 @@ impl PyProgram {
     // JSON.
     #[getter]
     fn arrangement(&self, py: Python<'_>) -> PyResult<String> {
-        serde_json::to_string(self.program.arrangement())
-            .map_err(|_| raise(py, CkksError::Internal { operation: "the results of a program" }))
+        arrangement(py, self.program.arrangement())
     }
 
     #[getter]
@@ -355,5 +366,64 @@ impl PyProgram {
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         to_bytes(py, &self.program, self.size())
+    }
+}
+
+#[pyclass(frozen, module = "clathrate._native", name = "OwnerPart")]
+pub struct PyOwnerPart {
+    part: OwnerPart,
+    params: Py<PyParams>,
+}
+
+impl PyOwnerPart {
+    pub fn new(py: Python<'_>, part: OwnerPart) -> PyResult<Self> {
+        let params = Py::new(py, PyParams::from_core(part.params().clone()))?;
+        Ok(Self { part, params })
+    }
+}
+
+#[pymethods]
+impl PyOwnerPart {
+    #[getter]
+    fn params(&self, py: Python<'_>) -> Py<PyParams> {
+        self.params.clone_ref(py)
+    }
+
+    #[getter]
+    fn needs(&self) -> PyNeeds {
+        PyNeeds { needs: self.part.needs().clone() }
+    }
+
+    #[getter]
+    fn inputs(&self) -> Vec<InputRow> {
+        self.part.inputs().iter().map(input_row).collect()
+    }
+
+    #[getter]
+    fn level(&self) -> usize {
+        self.part.level().0
+    }
+
+    #[getter]
+    fn results(&self) -> Vec<ResultRow> {
+        self.part.results().iter().map(result_row).collect()
+    }
+
+    #[getter]
+    fn arrangement(&self, py: Python<'_>) -> PyResult<String> {
+        arrangement(py, self.part.arrangement())
+    }
+
+    #[getter]
+    fn key_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        self.part.key_bytes().map_err(|error| raise(py, error))
+    }
+
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
+        save(py, &self.part, &path, overwrite, 0)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        to_bytes(py, &self.part, 0)
     }
 }

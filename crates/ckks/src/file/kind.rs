@@ -28,11 +28,13 @@ pub enum FileKind {
     AuthenticationKey = 10,
     /// A program.
     Program = 11,
+    /// What the owner of the secret needs of a program.
+    OwnerPart = 12,
 }
 
 impl FileKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Params,
         Self::SecretKey,
         Self::PublicKey,
@@ -44,6 +46,7 @@ impl FileKind {
         Self::PreparedSamples,
         Self::AuthenticationKey,
         Self::Program,
+        Self::OwnerPart,
     ];
 
     /// Whether only the file's owner may read it.
@@ -71,6 +74,7 @@ impl fmt::Display for FileKind {
             Self::PreparedSamples => "prepared masks",
             Self::AuthenticationKey => "an authentication key",
             Self::Program => "a program",
+            Self::OwnerPart => "the owner's part of a program",
         })
     }
 }

@@ -45,8 +45,9 @@ impl Approximation {
     /// A smooth function as the Chebyshev series of least degree whose difference from it is at most `error`
     /// at 2049 points of `domain`, both ends included.
     ///
-    /// Range: an `error` above 0, 1e-3 without one; a `domain` of two finite numbers, the lower one first, both above 0 for
-    /// `Log`, `Inverse`, `Sqrt` and `InverseSqrt`, whose degree grows with the square root of their quotient.
+    /// Range: an `error` above 0, 1e-3 without one; a `domain` of two finite numbers, the lower one first,
+    /// both above 0 for `Log`, `Inverse`, `Sqrt` and `InverseSqrt`, whose degree grows with the square root
+    /// of their quotient.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and where no degree up to 511 reaches the error.
@@ -217,7 +218,7 @@ pub(super) fn approximated(
     error: f64,
 ) -> Result<EncryptedArray, CkksError> {
     values.map(|_, values| {
-        let layout = values.layout().clone();
+        let layout = *values.layout();
         Ok(values.clone().estimated(|own| own.with_error_of_numbers(&layout, differences, error)))
     })
 }

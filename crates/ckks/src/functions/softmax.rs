@@ -41,7 +41,8 @@ impl Softmax {
     /// The softmax of rows of `count` numbers of magnitude at most `bound`, to within `error`. The degree of
     /// the inverse grows with `exp(bound)`.
     ///
-    /// Range: a `bound` above 0; an `error` above 0 and below 1, the largest value, 1e-3 without one; a `count` of 1 or more.
+    /// Range: a `bound` above 0; an `error` above 0 and below 1, the largest value, 1e-3 without one; a
+    /// `count` of 1 or more.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for arguments out of range, and where no degrees up to 511 reach the error;

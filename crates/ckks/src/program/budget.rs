@@ -1,10 +1,12 @@
-//! Errors of results: what they may be, and how much of that is left to the approximations of functions.
+//! How much of the errors that results may have is left to the approximations of functions.
 
-use super::RecordedFunction;
-use super::forecast::ValueForecast;
-use super::recording::{FINE, results_of};
-use super::search::{CompileOptions, INEXACT, Miss, OTHER};
+use super::forecast::{Forecast, ValueForecast};
+use super::limits::Limits;
+use super::recording::{FINE, recording_evaluator};
+use super::{Choices, RecordedFunction};
+use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
+use crate::error::CkksError;
 
 /// Functions whose errors are chosen one by one; the errors of more functions are chosen together.
 const ONE_BY_ONE: usize = 16;
@@ -21,69 +23,12 @@ const SMALLER: f64 = 1.0 / 16.0;
 /// The largest error that is chosen for a function.
 const LARGEST: f64 = 0.1;
 
-/// What the errors of results may be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits<'o> {
-    options: &'o CompileOptions,
-    /// Whether functions have errors that the caller stated.
-    functions_state_errors: bool,
-}
-
-impl<'o> Limits<'o> {
-    pub(super) fn new(function: &RecordedFunction, options: &'o CompileOptions) -> Self {
-        let states = |operation: &ArrayOperation| matches!(operation.clone().error_mut(), Some(Some(_)));
-        let functions_state_errors = function.graph.nodes.iter().any(|node| states(&node.operation));
-        Self { options, functions_state_errors }
-    }
-
-    /// Whether there are any.
-    pub(super) fn are_set(&self) -> bool {
-        self.options.error.is_some() || self.options.relative_error.is_some()
-    }
-
-    /// The largest error that result `place` may have: infinite without a limit, `None` where a relative
-    /// error refers to numbers of unknown size.
-    pub(super) fn allowed(&self, place: usize, result: &ValueForecast) -> Option<f64> {
-        let relative = match self.options.relative_error {
-            Some(relative) => {
-                let size = self.options.result_sizes.get(place).copied().or(result.bound);
-                relative * size.filter(|size| size.is_finite() && *size > 0.0)?
-            }
-            None => f64::INFINITY,
-        };
-        Some(relative.min(self.options.error.unwrap_or(f64::INFINITY)))
-    }
-
-    /// Refuses a result whose error may be larger than allowed.
-    pub(super) fn check(&self, place: usize, result: &ValueForecast) -> Result<(), Miss> {
-        let (Some(found), Some(allowed)) =
-            (result.error_bound.filter(|error| error.is_finite()), self.allowed(place, result))
-        else {
-            return Err(unknown_error());
-        };
-        if found <= allowed {
-            return Ok(());
-        }
-        let factor = found / allowed;
-        let reason =
-            format!("the error may be {found:.1e}, more than {allowed:.1e}: {}", self.larger(factor * 1.05));
-        Err(Miss::new(reason, INEXACT, factor))
-    }
-
-    /// The remedy of limits that are `factor` times as large.
-    pub(super) fn larger(&self, factor: f64) -> String {
-        let all = [("an error", self.options.error), ("a relative error", self.options.relative_error)];
-        let named = |(what, limit): (&str, Option<f64>)| Some(format!("{what} of {:.1e}", limit? * factor));
-        let all: Vec<String> = all.into_iter().filter_map(named).collect();
-        let functions = if self.functions_state_errors { ", or smaller errors of the functions" } else { "" };
-        format!("allow {}{functions}", all.join(" and "))
-    }
-}
-
-/// Why an error may be unknown.
-pub(super) fn unknown_error() -> Miss {
-    let reason = "the error of a result is not known: declare a bound on every input, and compute no polynomials of complex numbers";
-    Miss::new(reason.to_owned(), OTHER, 1.0)
+/// The results of a function on symbols without noise that never run out of levels.
+pub(super) fn results_without_noise(function: &RecordedFunction) -> Result<Vec<ValueForecast>, CkksError> {
+    let evaluator = recording_evaluator(FINE)?;
+    let params = evaluator.params().clone();
+    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+    Ok(Forecast::by(evaluator, function, &choices, &AutomaticPlans::new(&params))?.results().to_vec())
 }
 
 /// The errors of all results beside those that they may have; `None` where one is unknown.
@@ -108,7 +53,7 @@ pub(super) fn with_errors(function: &RecordedFunction, limits: &Limits<'_>) -> R
 
 /// The function with chosen errors at `places`, where it has the usual ones.
 fn chosen(usual: &RecordedFunction, places: &[usize], limits: &Limits<'_>) -> Option<RecordedFunction> {
-    let dry_run = |function: &RecordedFunction| errors(limits, &results_of(function, FINE).ok()?);
+    let dry_run = |function: &RecordedFunction| errors(limits, &results_without_noise(function).ok()?);
     let all = dry_run(usual)?;
     let groups: Vec<&[usize]> = match places.len() {
         0..=ONE_BY_ONE => places.chunks(1).collect(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use clathrate_lattice::Level;
+use serde::{Deserialize, Serialize};
 
 use super::replay::replay;
 use super::{Choices, RecordedFunction};
@@ -17,7 +18,8 @@ use crate::parameters::Params;
 use crate::progress::Progress;
 
 /// What is known of one value of a program before it runs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ValueForecast {
     /// The shape.
     pub shape: Vec<usize>,
@@ -26,6 +28,7 @@ pub struct ValueForecast {
     /// Slots or coefficients.
     pub encoding: Encoding,
     /// The level.
+    #[serde(with = "level_number")]
     pub level: Level,
     /// The largest magnitude of the numbers, if it is known.
     pub bound: Option<f64>,
@@ -33,6 +36,20 @@ pub struct ValueForecast {
     pub error_rms: Option<f64>,
     /// A bound on the errors, if it is known.
     pub error_bound: Option<f64>,
+}
+
+/// A level in files: its number.
+mod level_number {
+    use clathrate_lattice::Level;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(level: &Level, serializer: S) -> Result<S::Ok, S::Error> {
+        level.0.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+        usize::deserialize(deserializer).map(Level)
+    }
 }
 
 /// What a dry run of a program found.

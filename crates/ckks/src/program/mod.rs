@@ -31,6 +31,8 @@ mod arrangement;
 mod budget;
 mod forecast;
 mod input;
+mod limits;
+mod owner;
 mod recording;
 mod replay;
 mod search;
@@ -40,8 +42,10 @@ mod text;
 pub use arrangement::Arrangement;
 pub use forecast::{Forecast, ValueForecast};
 pub use input::ProgramInput;
+pub use limits::CompileOptions;
+pub use owner::{OwnerMetadata, OwnerPart};
 pub use recording::{FunctionRecording, RecordedFunction};
-pub use search::{Candidate, CompileOptions};
+pub use search::Candidate;
 pub use stored::ProgramMetadata;
 
 use std::sync::Arc;
@@ -161,19 +165,9 @@ impl Program {
     /// How input `index` is encrypted.
     ///
     /// # Errors
-    /// [`CkksError::OutOfRange`] if there is no such input, or it is given in the clear.
+    /// As [`OwnerPart::options`].
     pub fn options(&self, index: usize) -> Result<EncryptOptions, CkksError> {
-        match self.inputs().get(index) {
-            Some(input) if !input.is_plain => Ok(input.options(self.choices.level)),
-            _ => Err(CkksError::OutOfRange {
-                what: "the number of an input",
-                value: index.to_string(),
-                remedy: format!(
-                    "the program has {} inputs, counted from 0, of which the plain ones are not encrypted",
-                    self.inputs().len()
-                ),
-            }),
-        }
+        self.for_owner().options(index)
     }
 
     /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys
@@ -291,14 +285,9 @@ fn check_count(expected: &[&ProgramInput], count: usize, what: &'static str) -> 
     Err(CkksError::OutOfRange { what, value: count.to_string(), remedy })
 }
 
-/// Refuses a function whose operands, constants and results are not there.
-fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
-    let graph = &function.graph;
-    let known = |value: usize, before: usize| {
-        if value < before { Ok(()) } else { Err(malformed("an operand is no value that comes before")) }
-    };
-    let plain = function.plain().count();
-    for input in function.inputs.iter() {
+/// Refuses inputs that are larger than dry runs allocate.
+fn check_sizes(inputs: &[ProgramInput]) -> Result<(), CkksError> {
+    for input in inputs {
         let size = input.shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
         if size.is_none_or(|size| size > MOST_NUMBERS) {
             return Err(CkksError::OutOfRange {
@@ -308,6 +297,17 @@ fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
             });
         }
     }
+    Ok(())
+}
+
+/// Refuses a function whose operands, constants and results are not there.
+fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
+    let graph = &function.graph;
+    let known = |value: usize, before: usize| {
+        if value < before { Ok(()) } else { Err(malformed("an operand is no value that comes before")) }
+    };
+    let plain = function.plain().count();
+    check_sizes(&function.inputs)?;
     if function.plain().map(|input| input.shape.iter().product::<usize>()).sum::<usize>() > MOST_NUMBERS / 2 {
         return Err(malformed("plain inputs have too many numbers together"));
     }

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::arrangement::Arrangement;
-use super::forecast::ValueForecast;
 use super::input::ProgramInput;
-use super::{Choices, Forecast};
 use crate::arrays::Ciphertext;
-use crate::circuits::automatic::AutomaticPlans;
 use crate::encoding::Matrix;
 use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray, digest_of};
 use crate::error::CkksError;
@@ -47,12 +44,9 @@ pub(super) fn recording_params(bits: u32) -> Result<Params, CkksError> {
     Ok(params)
 }
 
-/// The results of a function on symbols that never run out of levels.
-pub(super) fn results_of(function: &RecordedFunction, bits: u32) -> Result<Vec<ValueForecast>, CkksError> {
-    let params = recording_params(bits)?;
-    let evaluator = Evaluator::recording(&params).bootstrapping_with(FreeLevels);
-    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
-    Ok(Forecast::by(evaluator, function, &choices, &AutomaticPlans::new(&params))?.results().to_vec())
+/// The recording evaluator of these parameters, whose symbols never run out of levels.
+pub(super) fn recording_evaluator(bits: u32) -> Result<Evaluator, CkksError> {
+    Ok(Evaluator::recording(&recording_params(bits)?).bootstrapping_with(FreeLevels))
 }
 
 /// Brings symbols to the highest level again, for nothing.
@@ -195,8 +189,8 @@ impl FunctionRecording {
     /// # Errors
     /// Those of the layouts, and [`CkksError::OutOfRange`] for a bound that is no positive number.
     pub fn new(inputs: &[ProgramInput]) -> Result<Self, CkksError> {
-        let params = recording_params(USUAL)?;
-        let evaluator = Evaluator::recording(&params).bootstrapping_with(FreeLevels);
+        let evaluator = recording_evaluator(USUAL)?;
+        let params = evaluator.params().clone();
         let recorder = GraphRecorder::default();
         let symbol = |input: &ProgramInput| {
             let symbol = input.symbol(&evaluator, params.max_level())?;

@@ -8,53 +8,17 @@ use std::sync::Arc;
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Level, SecretDistribution};
 
-use super::budget::{Limits, unknown_error, with_errors};
+use super::budget::{results_without_noise, with_errors};
 use super::forecast::ValueForecast;
-use super::recording::{FINE, USUAL, recording_params, results_of, spec_of};
+use super::limits::{
+    CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, SECURITY, TOO_DEEP, TOO_LONG, unknown_error,
+};
+use super::recording::{USUAL, recording_params, spec_of};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
 use crate::error::{CkksError, ErrorKind};
 use crate::parameters::{Params, ParamsSpec, Runtime, presets};
-
-/// What a program must satisfy.
-#[derive(Debug, Clone)]
-pub struct CompileOptions {
-    /// The largest error of a result: the difference from what the function gives, approximations of
-    /// functions included. Absent for what a scale of 40 bits gives, or less where that does not fit, beside
-    /// the usual errors of functions.
-    pub error: Option<f64>,
-    /// The largest error of a result, relative to its largest number.
-    pub relative_error: Option<f64>,
-    /// The largest magnitude in each result, to which `relative_error` refers; empty for the bounds on the
-    /// results.
-    pub result_sizes: Vec<f64>,
-    /// The least bits of security.
-    pub security: f64,
-    /// The most bytes of evaluation keys in memory.
-    pub key_bytes: Option<usize>,
-    /// The most bytes of arrays and evaluation keys in memory.
-    pub memory: Option<usize>,
-    /// The parameters; absent for those with the least predicted time.
-    pub params: Option<Params>,
-    /// Engine, threads and choices of the parameters that are made.
-    pub runtime: Runtime,
-}
-
-impl Default for CompileOptions {
-    fn default() -> Self {
-        Self {
-            error: None,
-            relative_error: None,
-            result_sizes: Vec::new(),
-            security: SECURITY,
-            key_bytes: None,
-            memory: None,
-            params: None,
-            runtime: Runtime::default(),
-        }
-    }
-}
 
 /// One set of parameters that was tried.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,9 +29,6 @@ pub struct Candidate {
     /// serve.
     pub outcome: Result<(f64, usize), String>,
 }
-
-/// Bits of security below which a set would have to be marked.
-const SECURITY: f64 = 128.0;
 
 /// The last row of the security table.
 const MOST_SECURITY: f64 = 256.0;
@@ -160,41 +121,6 @@ impl Sizes {
         let special = vec![(self.scale + LONGER) as f64; self.special];
         let spec = spec_of("compiled", self.degree, (steps, special), self.scale as f64, false);
         Params::new(spec, runtime)
-    }
-}
-
-/// Why parameters do not serve, and how far they miss: the kind of reason, the nearest first, and the factor.
-#[derive(Debug)]
-pub(super) struct Miss {
-    reason: String,
-    pub(super) kind: u8,
-    factor: f64,
-    /// What stopped the dry run, if it did.
-    error: Option<Box<CkksError>>,
-}
-
-/// The kinds of misses, the nearest first: an error that is too large, a budget that is too small, a modulus
-/// that is too long, levels that are too few, and all others.
-pub(super) const INEXACT: u8 = 0;
-const OVER_BUDGET: u8 = 1;
-const TOO_LONG: u8 = 2;
-const TOO_DEEP: u8 = 3;
-pub(super) const OTHER: u8 = 4;
-
-impl Miss {
-    pub(super) fn new(reason: String, kind: u8, factor: f64) -> Self {
-        Self { reason, kind, factor, error: None }
-    }
-
-    /// The same reason.
-    fn copy(&self) -> Self {
-        Self::new(self.reason.clone(), self.kind, self.factor)
-    }
-
-    /// Whether less has to change than for `other`: an error and a budget are numbers of the same kind.
-    fn is_nearer(&self, other: &Self) -> bool {
-        let kind = |miss: &Self| miss.kind.max(OVER_BUDGET);
-        (kind(self), self.factor) < (kind(other), other.factor)
     }
 }
 
@@ -600,8 +526,8 @@ impl Search<'_> {
         if !self.limits.are_set() {
             return Ok(0.0);
         }
-        let fine =
-            results_of(&self.function, FINE).map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
+        let fine = results_without_noise(&self.function)
+            .map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         let mut most = 0.0f64;
         for (place, (result, fine)) in results.iter().zip(&fine).enumerate() {
             // Without noise the result must serve; this also finds all figures.

@@ -30,6 +30,7 @@ const fn kind_name(kind: FileKind) -> &'static str {
         FileKind::PreparedSamples => "prepared-samples",
         FileKind::AuthenticationKey => "authentication-key",
         FileKind::Program => "program",
+        FileKind::OwnerPart => "owner-part",
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Keygen, console: &Console, runtime: &Runtime) -> R
     if arguments.program {
         let source = &arguments.params;
         let program = files::program(&source.params, source.accepted, runtime)?;
-        needs = needs.merge(program.forecast().needs());
+        needs = needs.merge(program.needs());
     }
     if arguments.evaluation.is_some() && needs.is_empty() {
         return Err(Failure::Usage(no_key(arguments)));
