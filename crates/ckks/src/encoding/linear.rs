@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustfft::num_complex::Complex64;
 
 use super::matrix::check_entries;
-use super::values::ValuesRef;
+use super::values::{ValuesRef, hash_words, words_of};
 use crate::arrays::estimate::{MatrixNorms, name_of};
 use crate::error::CkksError;
 
@@ -65,6 +65,67 @@ impl PartialEq for LinearTransform {
     fn eq(&self, other: &Self) -> bool {
         let sizes = |map: &Self| (map.rows, map.columns, map.slots, map.period);
         sizes(self) == sizes(other) && self.diagonals == other.diagonals
+    }
+}
+
+/// The entries of a matrix as they lie: row after row of `width` numbers, or the same of its transpose.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowMatrix<'v> {
+    pub(crate) values: ValuesRef<'v>,
+    /// The numbers from one row to the next.
+    pub(crate) width: usize,
+    /// Whether these are the rows of the transpose, so that columns follow one another.
+    pub(crate) transposed: bool,
+}
+
+/// Entries that are looked at together: most matrices that are large have few that are not zero.
+const TOGETHER: usize = 16;
+
+impl RowMatrix<'_> {
+    /// Calls `entry` with row, column, value and place of each entry of a block that is not zero.
+    fn for_each(
+        self,
+        (top, left): (usize, usize),
+        (rows, columns): (usize, usize),
+        mut entry: impl FnMut(usize, usize, Complex64, usize),
+    ) {
+        let ((top, lines), (left, count)) =
+            if self.transposed { ((left, columns), (top, rows)) } else { ((top, rows), (left, columns)) };
+        let mut told = |line: usize, at: usize, value: Complex64, index: usize| {
+            if self.transposed { entry(at, line, value, index) } else { entry(line, at, value, index) }
+        };
+        for line in 0..lines {
+            let first = (top + line) * self.width + left;
+            match self.values {
+                ValuesRef::Real(values) => {
+                    let is_zero = |value: f64| value == 0.0;
+                    non_zero(&values[first..first + count], is_zero, |at, value| {
+                        told(line, at, Complex64::from(value), first + at);
+                    });
+                }
+                ValuesRef::Complex(values) => {
+                    let is_zero = |value: Complex64| value == ZERO;
+                    non_zero(&values[first..first + count], is_zero, |at, value| {
+                        told(line, at, value, first + at);
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Calls `entry` with place and value of each number that is not zero.
+fn non_zero<T: Copy>(values: &[T], is_zero: impl Fn(T) -> bool, mut entry: impl FnMut(usize, T)) {
+    for (chunk, together) in values.chunks(TOGETHER).enumerate() {
+        // Without a branch for each number.
+        if together.iter().fold(true, |zero, &value| zero & is_zero(value)) {
+            continue;
+        }
+        for (at, &value) in together.iter().enumerate() {
+            if !is_zero(value) {
+                entry(chunk * TOGETHER + at, value);
+            }
+        }
     }
 }
 
@@ -156,38 +217,42 @@ impl LinearTransform {
         let values = values.into();
         check_entries((rows, columns), values.len(), LINEAR)?;
         let slots = rows.max(columns).next_power_of_two();
-        Self::block(values, columns, ((0, 0), (rows, columns)), slots)
+        Self::block(RowMatrix { values, width: columns, transposed: false }, ((0, 0), (rows, columns)), slots)
     }
 
-    /// The map of `slots` slots by a block of a matrix with `width` columns: `size` rows and columns from
-    /// `place` on.
+    /// The map of a block of `rows x columns` entries of `matrix` that begins at `place`, in rows of `slots`
+    /// slots. Zeros take little time: of a large matrix most may be.
     ///
     /// # Errors
     /// [`CkksError::NotFinite`]; [`CkksError::OutOfRange`] where the diagonals take too much memory.
     pub(crate) fn block(
-        values: ValuesRef<'_>,
-        width: usize,
+        matrix: RowMatrix<'_>,
         (place, (rows, columns)): ((usize, usize), (usize, usize)),
         slots: usize,
     ) -> Result<Self, CkksError> {
-        let entries = || (0..rows).flat_map(|j| (0..columns).map(move |i| (j, i)));
-        let index = |(j, i): (usize, usize)| (place.0 + j) * width + place.1 + i;
-        let shift = |(j, i): (usize, usize)| (i + slots - j) % slots;
-        let mut used = vec![false; slots];
-        for entry in entries() {
-            used[shift(entry)] |= values.get(index(entry)) != ZERO;
-        }
-        check_size(used.into_iter().filter(|&used| used).count(), slots)?;
-        let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        for entry in entries() {
-            let value = values.get(index(entry));
-            if !value.is_finite() {
-                return Err(CkksError::NotFinite { index: index(entry), value: value.norm(), shape: None });
+        let mut diagonals: Vec<Option<Vec<Complex64>>> = vec![None; slots];
+        let (mut count, mut invalid) = (0, None);
+        matrix.for_each(place, (rows, columns), |j, i, value, index| {
+            let diagonal = &mut diagonals[(i + slots - j) % slots];
+            if !value.is_finite() && invalid.is_none() {
+                invalid = Some(CkksError::NotFinite { index, value: value.norm(), shape: None });
             }
-            if value != ZERO {
-                diagonals.entry(shift(entry)).or_insert_with(|| vec![ZERO; slots])[entry.0] = value;
+            if diagonal.is_none() {
+                count += 1;
+                // Those that are too many are counted alone.
+                let len = if count * slots <= MAX_NUMBERS { slots } else { 0 };
+                *diagonal = Some(vec![ZERO; len]);
             }
+            if let Some(number) = diagonal.as_mut().and_then(|diagonal| diagonal.get_mut(j)) {
+                *number = value;
+            }
+        });
+        check_size(count, slots)?;
+        if let Some(invalid) = invalid {
+            return Err(invalid);
         }
+        let diagonals =
+            diagonals.into_iter().enumerate().filter_map(|(shift, own)| Some((shift, own?))).collect();
         Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, measured: OnceLock::new() }
             .reduced())
     }
@@ -199,9 +264,7 @@ impl LinearTransform {
         }
         for (shift, diagonal) in &self.diagonals {
             name.update(&shift.to_le_bytes());
-            for value in diagonal {
-                name.update(&value.re.to_le_bytes()).update(&value.im.to_le_bytes());
-            }
+            hash_words(name, words_of(diagonal));
         }
     }
 

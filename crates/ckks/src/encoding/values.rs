@@ -26,6 +26,27 @@ pub enum Values {
     Complex(Vec<Complex64>),
 }
 
+/// Words that are hashed together: BLAKE3 hashes long inputs several times as fast as many short ones.
+const TOGETHER: usize = 1 << 13;
+
+/// Adds words to a hash.
+pub(crate) fn hash_words(hasher: &mut blake3::Hasher, words: impl IntoIterator<Item = u64>) {
+    let mut bytes = Vec::with_capacity(8 * TOGETHER);
+    for word in words {
+        bytes.extend_from_slice(&word.to_le_bytes());
+        if bytes.len() == 8 * TOGETHER {
+            hasher.update(&bytes);
+            bytes.clear();
+        }
+    }
+    hasher.update(&bytes);
+}
+
+/// The words of complex numbers.
+pub(crate) fn words_of(values: &[Complex64]) -> impl Iterator<Item = u64> {
+    values.iter().flat_map(|value| [value.re.to_bits(), value.im.to_bits()])
+}
+
 /// Borrowed numbers of an array, row-major, as encryption and encoding take them.
 ///
 /// Converts from a reference to a slice, an array or a vector of `f64` or [`Complex64`], or to [`Values`].

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::EncryptedArray;
 use super::operand::{Operand, PlainArray, PlainInput};
 use super::operation::{ArrayOperation, PlacesId};
-use crate::encoding::values::Values;
+use crate::encoding::values::{Values, hash_words, words_of};
 use crate::error::CkksError;
 
 /// The operation's name in errors.
@@ -160,15 +160,9 @@ pub(crate) fn digest_of(values: &PlainArray) -> [u8; 32] {
         hasher.update(&(axis as u64).to_le_bytes());
     });
     hasher.update(b"/");
-    let mut word = |value: f64| {
-        hasher.update(&value.to_bits().to_le_bytes());
-    };
     match &values.values {
-        Values::Real(values) => values.iter().for_each(|&value| word(value)),
-        Values::Complex(values) => values.iter().for_each(|value| {
-            word(value.re);
-            word(value.im);
-        }),
+        Values::Real(values) => hash_words(&mut hasher, values.iter().map(|value| value.to_bits())),
+        Values::Complex(values) => hash_words(&mut hasher, words_of(values)),
     }
     *hasher.finalize().as_bytes()
 }
@@ -184,9 +178,7 @@ impl State {
 
     fn places(&mut self, list: Vec<Option<usize>>) -> PlacesId {
         let mut hasher = blake3::Hasher::new();
-        list.iter().for_each(|place| {
-            hasher.update(&place.map_or(u64::MAX, |place| place as u64).to_le_bytes());
-        });
+        hash_words(&mut hasher, list.iter().map(|place| place.map_or(u64::MAX, |place| place as u64)));
         let graph = &mut self.graph;
         PlacesId(*self.places.entry(*hasher.finalize().as_bytes()).or_insert_with(|| {
             graph.places.push(Arc::new(list));

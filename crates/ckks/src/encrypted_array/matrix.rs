@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use clathrate_arith::text::counted;
-use rustfft::num_complex::Complex64;
 
 use super::contraction::{Terms, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray, PlainInput};
@@ -14,6 +13,7 @@ use crate::circuits::linear::blocks::multiply_rows;
 use crate::circuits::linear::gather::is_movable;
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
+use crate::encoding::linear::RowMatrix;
 use crate::encoding::matrix::check_entries;
 use crate::encoding::values::Values;
 use crate::error::CkksError;
@@ -283,15 +283,10 @@ impl EncryptedArray {
             let (left, right) = (matrix.shape.clone(), self.data.shape().to_vec());
             return Err(CkksError::Shape { operation: ROW_PRODUCT, left, right, remedy });
         };
-        if !row_first {
-            return self.map_settled(|evaluator, x| {
-                multiply_rows(evaluator, x, (&matrix.values).into(), [rows, columns])
-            });
-        }
-        let values = matrix.values.clone().into_complex();
-        let transposed: Vec<Complex64> =
-            (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j)).map(|at| values[at]).collect();
-        self.map_settled(|evaluator, x| multiply_rows(evaluator, x, (&transposed).into(), [columns, rows]))
+        let size = if row_first { [columns, rows] } else { [rows, columns] };
+        check_entries((rows, columns), matrix.values.len(), ROW_PRODUCT)?;
+        let matrix = RowMatrix { values: (&matrix.values).into(), width: columns, transposed: row_first };
+        self.map_settled(|evaluator, x| multiply_rows(evaluator, x, matrix, size))
     }
 
     /// `self @ other` for encrypted matrices. In slots it is a sum of products, where vectors are factors

@@ -16,6 +16,7 @@ use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
 use crate::embedding::encoding_errors;
 use crate::encoding::Matrix;
+use crate::encoding::linear::RowMatrix;
 use crate::encoding::values::ValuesRef;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::LevelsNeeded;
@@ -28,7 +29,7 @@ const FEW_ROWS: usize = 4;
 /// In a matrix with at most one of so many entries other than zero, diagonals may be zero.
 const SPARSE: usize = 4;
 
-/// The product of a matrix, row-major `rows x columns`, with each row of `x`.
+/// The product of a matrix, `rows x columns`, with each row of `x`.
 ///
 /// # Errors
 /// Those of [`LinearTransform::from_matrix`] and [`LinearTransform::apply`]; [`CkksError::Unsuitable`] for
@@ -36,9 +37,10 @@ const SPARSE: usize = 4;
 pub(crate) fn multiply_rows(
     evaluator: &Evaluator,
     x: &Ciphertext,
-    values: ValuesRef<'_>,
+    matrix: RowMatrix<'_>,
     [rows, columns]: [usize; 2],
 ) -> Result<Ciphertext, CkksError> {
+    let whole = ((0, 0), (rows, columns));
     let layout = x.layout();
     let slots = rows.max(columns).next_power_of_two();
     let is_plain = layout.encoding() == Encoding::Slots && layout.is_plain() && layout.columns() == columns;
@@ -47,10 +49,10 @@ pub(crate) fn multiply_rows(
     // other rows.
     let lies_elsewhere = layout.order() != Order::Natural || layout.copies() > 1 || (!is_plain && is_wide);
     if lies_elsewhere && layout.columns() == columns && is_movable(x) {
-        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, values, [rows, columns]);
+        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, matrix, [rows, columns]);
     }
     if !is_plain || (layout.chunks() == 1 && slots == layout.capacity()) {
-        return LinearTransform::from_matrix(values, rows, columns)?.apply(evaluator, x);
+        return LinearTransform::block(matrix, whole, slots)?.apply(evaluator, x);
     }
     if layout.chunks() > 1 {
         check_chunks(x)?;
@@ -65,7 +67,7 @@ pub(crate) fn multiply_rows(
     let x = x.clone().rearranged(x.shape().to_vec(), wide);
     let chunks: Vec<Ciphertext> =
         (0..wide.chunks()).map(|chunk| selected_chunks(&x, chunk..chunk + 1)).collect();
-    if let ValuesRef::Real(weights) = values
+    if let RowMatrix { values: ValuesRef::Real(weights), transposed: false, .. } = matrix
         && chunks.len() > 1
         && FEW_ROWS * rows.next_power_of_two() <= capacity
         && SPARSE * weights.iter().filter(|&&weight| weight != 0.0).count() > weights.len()
@@ -78,7 +80,7 @@ pub(crate) fn multiply_rows(
         for (index, chunk) in chunks.iter().enumerate() {
             let place = (first, index * capacity);
             let size = (capacity.min(rows - first), chunk.layout().columns());
-            let block = LinearTransform::block(values, columns, (place, size), capacity)?;
+            let block = LinearTransform::block(matrix, (place, size), capacity)?;
             if block.is_zero() {
                 continue;
             }
