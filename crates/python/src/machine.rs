@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clathrate_arith::Isa;
+use clathrate_ckks::evaluation::measure_machine;
 use clathrate_ckks::parameters;
 use clathrate_ckks::tune as profile;
 use clathrate_ckks::{Params, Runtime};
@@ -28,7 +29,7 @@ pub fn tune(
         if !dry_run {
             profile::place_to_store(&kernels)?;
         }
-        let measured = runtime.measure(progress)?;
+        let measured = measure_machine(&runtime, progress)?;
         if dry_run { Ok(None) } else { profile::store(&kernels, &measured).map(Some) }
     })
 }

@@ -179,9 +179,9 @@ impl KeyDefinition {
     }
 
     fn cost_of(&self, counts: &SwitchCounts) -> Result<Cost, CkksError> {
-        let degree = self.chain()?.ring().degree();
+        let (degree, profile) = (self.chain()?.ring().degree(), self.params.machine_profile());
         Ok(Cost {
-            nanoseconds: self.params.machine_profile().nanoseconds(degree, counts),
+            nanoseconds: profile.overhead * profile.nanoseconds(degree, counts),
             price: counts.price(degree),
             transforms: counts.transforms.iter().sum(),
             hadamard_products: counts.products,
@@ -336,12 +336,20 @@ impl Params {
         }
     }
 
+    /// [`Params::timed`] for kernels of operations on residues, which take longer as a whole.
+    pub(crate) fn timed_whole(&self, nanoseconds: impl Fn(&MachineProfile) -> f64) -> Cost {
+        let cost = self.timed(nanoseconds);
+        Cost { nanoseconds: self.machine_profile().overhead * cost.nanoseconds, ..cost }
+    }
+
     /// The time of a transform modulo each of the first `primes` primes.
     fn transforms_time(&self, primes: usize, degree: usize) -> Cost {
         let (ring, own, reference) =
             (self.chain().ring(), self.machine_profile().at(degree), MachineProfile::reference().at(degree));
+        let overhead = self.machine_profile().overhead;
+        let own = |index: usize| overhead * own.transform[ring.engine().transform_class(index)];
         Cost {
-            nanoseconds: (0..primes).map(|index| own.transform[ring.engine().transform_class(index)]).sum(),
+            nanoseconds: (0..primes).map(own).sum(),
             price: (0..primes).map(|index| reference.transform[transform_class(&ring.moduli()[index])]).sum(),
             ..Cost::default()
         }
@@ -371,7 +379,7 @@ impl Params {
     /// the time of a product of polynomials, because it reads and writes as much, but does not count as a
     /// product.
     pub(crate) fn passes_cost(&self, rows: usize) -> Cost {
-        self.timed(|profile| rows as f64 * profile.at(self.degree()).product)
+        self.timed_whole(|profile| rows as f64 * profile.at(self.degree()).product)
     }
 
     /// The cost of the transforms of one polynomial of degree `degree` at `level` to or from `Poly<Eval>`.
@@ -410,8 +418,8 @@ impl Params {
     pub(crate) fn rescale_cost(&self, level: Level, polys: usize) -> Cost {
         let (step, primes) = (self.chain().step(level).len(), self.chain().basis(level).len());
         let mut cost = Cost { transforms: primes as f64, ..self.transforms_time(primes, self.degree()) };
-        cost +=
-            self.timed(|profile| ((step + 1) * (primes - step)) as f64 * profile.at(self.degree()).convert);
+        cost += self
+            .timed_whole(|profile| ((step + 1) * (primes - step)) as f64 * profile.at(self.degree()).convert);
         cost.times(polys as f64)
     }
 }

@@ -151,6 +151,36 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl ParamsSpec {
+    /// A specification with `steps` and special primes, and nothing out of the ordinary.
+    pub(crate) fn of_chain(
+        name: &str,
+        degree: usize,
+        (steps, special): (Vec<Vec<f64>>, Vec<f64>),
+        log2_scale: f64,
+        insecure: bool,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            degree,
+            rank: 1,
+            steps,
+            special,
+            temporary: Vec::new(),
+            temporary_rank: None,
+            relative: None,
+            log2_scale,
+            segments: Vec::new(),
+            secret_weight: None,
+            ephemeral_weight: None,
+            ephemeral_special: None,
+            bootstrap_key_bytes: None,
+            bootstrap_log2_failure: None,
+            digit_bits: None,
+            insecure,
+            below_128: false,
+        }
+    }
+
     /// The distribution of the secret.
     #[must_use]
     pub fn distribution(&self) -> SecretDistribution {

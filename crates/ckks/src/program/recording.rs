@@ -38,7 +38,8 @@ pub(super) fn recording_params(bits: u32) -> Result<Params, CkksError> {
     let log2_scale = f64::from(bits);
     let mut steps = vec![vec![log2_scale; 2]];
     steps.resize(LEVELS + 1, vec![log2_scale]);
-    let spec = spec_of("recording", DEGREE, (steps, vec![log2_scale + 4.0; 8]), log2_scale, true);
+    let spec =
+        ParamsSpec::of_chain("recording", DEGREE, (steps, vec![log2_scale + 4.0; 8]), log2_scale, true);
     let params = Params::new(spec, &Runtime::default())?;
     made.insert(bits, params.clone());
     Ok(params)
@@ -151,36 +152,6 @@ pub struct RecordedFunction {
     pub(super) inputs: Vec<ProgramInput>,
     pub(super) results: Vec<usize>,
     pub(super) arrangement: Arrangement,
-}
-
-/// A specification with `steps` and special primes, and nothing out of the ordinary.
-pub(super) fn spec_of(
-    name: &str,
-    degree: usize,
-    (steps, special): (Vec<Vec<f64>>, Vec<f64>),
-    log2_scale: f64,
-    insecure: bool,
-) -> ParamsSpec {
-    ParamsSpec {
-        name: name.to_owned(),
-        degree,
-        rank: 1,
-        steps,
-        special,
-        temporary: Vec::new(),
-        temporary_rank: None,
-        relative: None,
-        log2_scale,
-        segments: Vec::new(),
-        secret_weight: None,
-        ephemeral_weight: None,
-        ephemeral_special: None,
-        bootstrap_key_bytes: None,
-        bootstrap_log2_failure: None,
-        digit_bits: None,
-        insecure,
-        below_128: false,
-    }
 }
 
 impl FunctionRecording {

@@ -13,7 +13,7 @@ use super::forecast::ValueForecast;
 use super::limits::{
     CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, SECURITY, TOO_DEEP, TOO_LONG, unknown_error,
 };
-use super::recording::{USUAL, recording_params, spec_of};
+use super::recording::{USUAL, recording_params};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
@@ -119,7 +119,7 @@ impl Sizes {
         let mut steps = vec![vec![base / count; count as usize]];
         steps.resize(self.levels + 1, vec![self.scale as f64]);
         let special = vec![(self.scale + LONGER) as f64; self.special];
-        let spec = spec_of("compiled", self.degree, (steps, special), self.scale as f64, false);
+        let spec = ParamsSpec::of_chain("compiled", self.degree, (steps, special), self.scale as f64, false);
         Params::new(spec, runtime)
     }
 }

@@ -77,6 +77,7 @@ pub fn measure(
         isa: Some(kernels.name),
         kernels: times,
         matrix,
+        overhead: 1.0,
         read_ns_per_byte,
         cache_bytes,
     })

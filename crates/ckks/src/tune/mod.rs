@@ -298,6 +298,7 @@ fn check(profile: &MachineProfile) -> Result<(), String> {
     {
         positive(format!("{what} of a matrix product"), time)?;
     }
+    positive("the overhead of whole operations".to_owned(), profile.overhead)?;
     positive("read_ns_per_byte".to_owned(), profile.read_ns_per_byte)?;
     // 0 is allowed and means that every key comes from memory.
     if profile.cache_bytes.is_finite() && profile.cache_bytes >= 0.0 {

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use crate::common::{assert_refused, at_least, cancelling_after, params, recorded};
 use clathrate_arith::Isa;
+use clathrate_ckks::evaluation::measure_machine;
 use clathrate_ckks::tune::{Kernels, ProfilePlace, StoredProfile, store, store_at, stored, stored_at};
-use clathrate_ckks::{CkksError, Runtime};
+use clathrate_ckks::{CkksError, Encoding, Evaluator, Params, Runtime};
 use clathrate_lattice::switch::MachineProfile;
 use tempfile::TempDir;
 
@@ -189,7 +190,8 @@ fn measure_gives_what_can_be_stored_and_tells_each_step() {
     for &isa in at_least(1, &sets) {
         let (progress, seen) = recorded();
         let runtime = Runtime { isa: Some(isa.name().to_owned()), ..Runtime::default() };
-        let profile = runtime.measure(&progress).expect("measured");
+        let profile = measure_machine(&runtime, &progress).expect("measured");
+        assert!((1.0..20.0).contains(&profile.overhead), "{}", profile.overhead);
         let seen = seen.lock().expect("no panic").clone();
         let total = seen.len() - 1;
         assert_eq!(seen, (0..=total).map(|done| (done, total)).collect::<Vec<_>>());
@@ -254,5 +256,36 @@ fn profile_without_times_of_matrix_products_is_refused_with_the_remedy() {
             reason(&changed("digit = 0.39", &format!("digit = {bad}")))
                 .contains("a digit of a matrix product is")
         );
+    }
+}
+
+#[test]
+fn whole_operations_take_longer_than_their_kernels_and_cost_the_same() {
+    let cost = |overhead: f64| {
+        let profile = MachineProfile { overhead, ..MachineProfile::built_in() };
+        let runtime = Runtime { profile: Some(profile), ..Runtime::default() };
+        let params = Params::preset("insecure_small", &runtime).expect("parameters");
+        let recorder = Evaluator::recording(&params);
+        let x = recorder.symbol(&[8], Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        let product = recorder.rescale(&recorder.multiply(&x, &x).expect("a product")).expect("a rescale");
+        recorder.rotate(&product, 1).expect("a rotation");
+        recorder.recorded().cost()
+    };
+    let (alone, whole) = (cost(1.0), cost(3.0));
+    assert!((whole.nanoseconds / alone.nanoseconds - 3.0).abs() < 1e-9, "{alone:?} and {whole:?}");
+    assert_eq!((alone.price, alone.transforms), (whole.price, whole.transforms));
+}
+
+#[test]
+fn profiles_of_earlier_versions_have_no_overhead() {
+    let text = toml::to_string(&sample(Isa::Scalar)).expect("text");
+    let line = text.lines().find(|line| line.starts_with("overhead")).expect("a line of the overhead");
+    let (_folder, path) = place();
+    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    fs::write(&path, text.replace(line, "")).expect("write");
+    let stored = stored_at(&path, &Isa::Scalar.into());
+    assert_eq!(stored.profile().map(|profile| profile.overhead), Some(1.0), "{stored}");
+    for wrong in ["0.0", "-1.0", "nan", "inf"] {
+        assert!(reason(&text.replace(line, &format!("overhead = {wrong}"))).contains("overhead"));
     }
 }

@@ -1,5 +1,6 @@
 //! `clathrate tune`: measures this machine's kernels and stores the profile for predicted times.
 
+use clathrate_ckks::evaluation::measure_machine;
 use clathrate_ckks::{Runtime, tune};
 use clathrate_lattice::switch::MachineProfile;
 use serde_json::json;
@@ -19,7 +20,7 @@ pub(crate) fn run(arguments: &Tune, console: &Console, runtime: &Runtime) -> Res
         tune::place_to_store(&kernels)?;
     }
     let bar = console.progress("tune");
-    let profile = runtime.measure(&bar.progress())?;
+    let profile = measure_machine(runtime, &bar.progress())?;
     drop(bar);
     let path = if arguments.dry_run { None } else { Some(tune::store(&kernels, &profile)?) };
     let last = match &path {
@@ -53,6 +54,7 @@ fn table(profile: &MachineProfile) -> String {
         matrix.sum,
         matrix.start / 1e3
     ));
+    lines.push(format!("whole operations: {:.2} times their kernels", profile.overhead));
     lines.push(format!("keys from memory: {:.1} GB/s", 1.0 / profile.read_ns_per_byte));
     lines.join("\n")
 }

@@ -38,10 +38,18 @@ pub struct MachineProfile {
     pub kernels: Vec<KernelTimes>,
     /// Times of exact matrix products, which do not depend on the degree.
     pub matrix: MatrixTimes,
+    /// The time of whole operations, as a multiple of the time of their kernels: copies, sums and memory.
+    #[serde(default = "no_overhead")]
+    pub overhead: f64,
     /// Nanoseconds to read one byte of a key or an array from memory.
     pub read_ns_per_byte: f64,
     /// Keys and arrays up to this size stay in the cache.
     pub cache_bytes: f64,
+}
+
+/// Profiles of earlier versions have no overhead.
+const fn no_overhead() -> f64 {
+    1.0
 }
 
 /// Times of the unit operations of exact matrix products, in nanoseconds; see [`ProductCounts`].
@@ -171,6 +179,7 @@ impl MachineProfile {
                 at(16, 56_000.0),
             ],
             matrix: MatrixTimes { start: 8_000.0, multiply_add: 0.022, digit: 0.39, sum: 0.23 },
+            overhead: 1.9,
             read_ns_per_byte: 0.038,
             cache_bytes: 16e6,
         }
@@ -213,6 +222,7 @@ impl MachineProfile {
             isa: None,
             kernels: (12..=16).map(at).collect(),
             matrix: MatrixTimes { start: 3_000.0, multiply_add: 12.0 / rate, digit: 1e-3, sum: 1e-3 },
+            overhead: no_overhead(),
             read_ns_per_byte: 1.0 / bandwidth,
             cache_bytes: 50e6,
         }

@@ -211,7 +211,7 @@ impl RaisedTransform {
         let products = masks * diagonals * columns * all + bodies * diagonals * plain;
         let conversions =
             columns * ((special + 1) * top) + masks * (base + 1) * all + bodies * (plain + 1) * top;
-        let time = params.timed(|profile| {
+        let time = params.timed_whole(|profile| {
             let times = profile.at(params.degree());
             transforms as f64 * times.transform[0]
                 + products as f64 * times.product
