@@ -63,7 +63,7 @@ def test_noise_of_lanes_is_neither_one_nor_many(deep, name):
     found = cl.plans.trace(f, *(cl.Input(x.shape, bound=bound, **options) for x, bound, options in arrays), params=params)
     errors, clear = [], f(*(x for x, _, _ in arrays))
     # The errors of products are far from normal, so few numbers need many runs for a root mean square that is known within a fifth.
-    runs = 5 if found.result.size >= 32 else 20
+    runs = 5 if found.result.size >= 32 else 40
     for key in (cl.SecretKey.generate(params) for _ in range(3)):
         keys = key.evaluation_keys(found.needs)
         for _ in range(runs):

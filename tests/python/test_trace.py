@@ -309,9 +309,9 @@ def test_errors_are_what_is_stated(rng, preset):
     trace = cl.plans.trace(lambda x: staged(x, W), shape, params=params, encoding="slots", bound=1.0)
     key = cl.SecretKey.generate(params)
     data = rng.uniform(-1, 1, shape)
-    public, keys = key.public_key(), key.evaluation_keys(trace.needs)
+    keys = key.evaluation_keys(trace.needs)
 
-    def errors_on(data):
+    def errors_on(data, public):
         y = W @ data
         clear = y * y + np.roll(y * y, -1, axis=1) - 0.5
         result = staged(public.encrypt(data, encoding="slots").with_keys(keys), W)
@@ -322,13 +322,14 @@ def test_errors_are_what_is_stated(rng, preset):
     def rms(errors):
         return np.sqrt(np.mean(errors**2))
 
-    clear, errors = errors_on(data)
+    clear, errors = errors_on(data, key.public_key())
     stated, bound = trace.result.error_rms, trace.result.error_bound
     assert stated / 2 < rms(errors) < 2 * stated
     # A row of the product is largest where all terms of it are.
     row = np.argmax(np.abs(W).sum(axis=1))
-    _, worst = errors_on(np.sign(W[row])[:, np.newaxis] * np.ones(shape))
-    assert max(np.abs(errors).max(), np.abs(worst).max()) <= bound < 30 * rms(worst[row])
+    # Under eight public keys, whose errors differ by some percent.
+    worst = np.stack([errors_on(np.sign(W[row])[:, np.newaxis] * np.ones(shape), key.public_key())[1] for _ in range(8)])
+    assert max(np.abs(errors).max(), np.abs(worst).max()) <= bound < 30 * rms(worst[:, row])
     assert np.max(np.abs(clear)) <= trace.result.bound < 100
     # The inputs carry bounds as well, and larger numbers have larger ones.
     assert trace.inputs[0].bound == 1.0
