@@ -237,11 +237,10 @@ def test_pages_for_newcomers_run_and_their_errors_are_small(page, capsys, tmp_pa
     if page == "docs/tutorial.md":
         # The variance, computed on one side and on two machines, beside NumPy's.
         variance = names["temperatures"].var()
-        assert abs(float(printed[4].split()[0]) - variance) < 1e-4
+        assert abs(float(printed[0].split()[0]) - variance) < 2e-3
         said = re.findall(r"```text\n(.*?)```", (ROOT / page).read_text(), re.S)
         assert [line for line in "".join(said).splitlines() if "..." not in line] == [line for line in printed if line in "".join(said)]
-        assert abs(float(printed[-1]) - variance) < 1e-4
-        assert any("encoding" in line for line in printed), "the error of a product in coefficients"
+        assert abs(float(printed[-1]) - variance) < 2e-3
     if page == "docs/cookbook.md":
         errors = [float(number) for line in printed for number in line.split() if re.fullmatch(r"[0-9.]+e-[0-9]+|0\.[0-9]+", number)]
         assert len(errors) >= 8
@@ -267,3 +266,15 @@ def test_processes_page_runs(tmp_path):
     done = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 1e-6
+
+
+def test_commands_of_the_tutorial_run_as_they_stand(tmp_path):
+    commands = re.findall(r"^    clathrate (.*)$", (ROOT / "docs/tutorial.md").read_text(), re.M)
+    assert [command.split()[0] for command in commands] == ["keygen", "encrypt", "run", "decrypt"]
+    temperatures = np.array([21.5, 19.0, 23.25, 22.0])
+    np.save(tmp_path / "temperatures.npy", temperatures)
+    cl.compile(lambda x: ((x - x.mean()) ** 2).mean(), cl.Input((4,), bound=50.0), error=1e-3).split(tmp_path)
+    for command in commands:
+        done = subprocess.run([sys.executable, "-m", "clathrate", *command.split()], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+    assert abs(float(np.load(tmp_path / "result.npy")) - temperatures.var()) < 1e-3
