@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("full"):
             item.add_marker(pytest.mark.skip(reason="full size: run with --full"))
+
+
+def largest_rms(groups: Sequence[np.ndarray]) -> float:
+    """The root mean square of errors, plus four standard errors of its square: a group for each key, under which errors differ.
+
+    A claim that a root mean square is at least so large fails by it only where it is wrong, and not where it was measured with few keys.
+    """
+    squares = np.array([np.mean(np.square(np.abs(group))) for group in groups])
+    assert len(squares) >= 4
+    return float(np.sqrt(squares.mean() + 4 * squares.std(ddof=1) / np.sqrt(len(squares))))
 
 
 def party(name: str) -> Party:
