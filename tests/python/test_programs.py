@@ -282,6 +282,7 @@ def test_a_smaller_error_takes_polynomials_of_higher_degree() -> None:
     assert "error=0.0001" in stated.graph()
     with pytest.raises(cl.errors.ParamsError, match=r"allow an error of .*, or smaller errors of the functions"):
         cl.compile(lambda x: cl.functions.sigmoid(x, error=1e-4), cl.Input((64,), bound=8.0), error=1e-5)
+    assert "  functions   sigmoid within 1e-4\n" in stated.explain()
     # Without an error, functions have their usual one.
     assert "error=0.001" in cl.compile(lambda x: cl.functions.sigmoid(x), cl.Input((64,), bound=8.0)).graph()
 

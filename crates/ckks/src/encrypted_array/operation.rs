@@ -82,6 +82,27 @@ pub enum ArrayOperation {
 }
 
 impl ArrayOperation {
+    /// The name of the function that is approximated, if the operation is one.
+    pub(crate) fn function_name(&self) -> Option<&str> {
+        match self {
+            Self::Smooth { function, .. } => Some(function),
+            Self::Std { .. } => Some("std"),
+            Self::Norm { .. } => Some("norm"),
+            Self::Softmax { .. } => Some("softmax"),
+            Self::Sign { .. } => Some("sign"),
+            Self::Absolute { .. } => Some("absolute"),
+            Self::Relu { .. } => Some("relu"),
+            Self::Maximum { .. } => Some("maximum"),
+            Self::Minimum { .. } => Some("minimum"),
+            _ => None,
+        }
+    }
+
+    /// The error that a function of real numbers is approximated to, if it is stated.
+    pub(crate) fn error(&self) -> Option<f64> {
+        self.clone().error_mut().and_then(|error| *error)
+    }
+
     /// The error that a function of real numbers is approximated to, to be changed; within, `None` where the
     /// caller did not state one.
     pub(crate) fn error_mut(&mut self) -> Option<&mut Option<f64>> {

@@ -2,7 +2,6 @@
 
 use super::RecordedFunction;
 use super::forecast::ValueForecast;
-use crate::encrypted_array::ArrayOperation;
 use crate::error::CkksError;
 use crate::parameters::{Params, Runtime};
 
@@ -83,6 +82,10 @@ impl Miss {
     }
 }
 
+/// A limit that is named as a remedy is larger than what was found by this: it is rounded to two digits, and
+/// noise takes a part.
+pub(super) const REMEDY: f64 = 1.1;
+
 /// What the errors of results may be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits<'o> {
@@ -93,8 +96,7 @@ pub(super) struct Limits<'o> {
 
 impl<'o> Limits<'o> {
     pub(super) fn new(function: &RecordedFunction, options: &'o CompileOptions) -> Self {
-        let states = |operation: &ArrayOperation| matches!(operation.clone().error_mut(), Some(Some(_)));
-        let functions_state_errors = function.graph.nodes.iter().any(|node| states(&node.operation));
+        let functions_state_errors = function.graph.nodes.iter().any(|node| node.operation.error().is_some());
         Self { options, functions_state_errors }
     }
 
@@ -130,7 +132,7 @@ impl<'o> Limits<'o> {
         let reason = format!(
             "the error may be {found:.2e}, more than {}: {}",
             digits(allowed),
-            self.larger(factor * 1.05)
+            self.larger(factor * REMEDY)
         );
         Err(Miss::new(reason, INEXACT, factor))
     }

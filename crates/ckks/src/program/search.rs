@@ -11,7 +11,8 @@ use clathrate_lattice::{Level, SecretDistribution};
 use super::budget::{results_without_noise, with_errors};
 use super::forecast::ValueForecast;
 use super::limits::{
-    CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, SECURITY, TOO_DEEP, TOO_LONG, unknown_error,
+    CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, REMEDY, SECURITY, TOO_DEEP, TOO_LONG,
+    unknown_error,
 };
 use super::recording::{USUAL, recording_params};
 use super::{Choices, Forecast, Program, RecordedFunction};
@@ -49,6 +50,9 @@ const LONGER: usize = 4;
 /// The bits that step 0 has above the scale: room for numbers, and at most so much for larger ones.
 const ROOM: usize = 20;
 const MOST_ROOM: usize = 80;
+
+/// The part of an error that noise is given at least when a scale is chosen.
+const LEAST_LEFT: f64 = 1e-3;
 
 /// Up to this length primes have the fastest kernels.
 const FAST_PRIME: f64 = 50.0;
@@ -537,7 +541,9 @@ impl Search<'_> {
             else {
                 return Err(unknown_error());
             };
-            most = most.max((error - least).max(0.0) / (allowed - least));
+            // Where next to nothing is left for noise, no scale is long enough.
+            let left = (allowed - least).max(LEAST_LEFT * allowed);
+            most = most.max((error - least).max(0.0) / left);
         }
         Ok(most)
     }
@@ -552,7 +558,7 @@ impl Search<'_> {
             let factor = (wanted - most).exp2();
             let reason = format!(
                 "degree {degree}: the errors take a scale of {wanted} bits, and {most} are the most: {}",
-                self.limits.larger(factor * 1.05)
+                self.limits.larger(factor * REMEDY)
             );
             return Err(Miss::new(reason, INEXACT, factor));
         }

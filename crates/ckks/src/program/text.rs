@@ -74,6 +74,9 @@ pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str], plain: &[&str]) -> 
     text
 }
 
+/// Functions whose errors are listed.
+const MOST_FUNCTIONS: usize = 6;
+
 fn result_text(name: &str, result: &ValueForecast) -> String {
     let name = if name.is_empty() { String::new() } else { format!("{name} ") };
     let bound = result.bound.map_or_else(String::new, |bound| format!(", numbers up to {bound:.3e}"));
@@ -132,6 +135,24 @@ impl fmt::Display for Program {
         }
         for (name, result) in self.arrangement().names().iter().zip(forecast.results()) {
             writeln!(f, "  result      {}", result_text(name, result))?;
+        }
+        // Functions become polynomials; there may be many of them.
+        let mut functions: Vec<String> = Vec::new();
+        for node in &self.graph().nodes {
+            if let (Some(name), Some(error)) = (node.operation.function_name(), node.operation.error()) {
+                let text = format!("{name} within {error:e}");
+                if !functions.contains(&text) {
+                    functions.push(text);
+                }
+            }
+        }
+        if functions.len() > MOST_FUNCTIONS {
+            let more = functions.len() - MOST_FUNCTIONS;
+            functions.truncate(MOST_FUNCTIONS);
+            functions.push(format!("and {more} more"));
+        }
+        if !functions.is_empty() {
+            writeln!(f, "  functions   {}", functions.join(", "))?;
         }
         let mut bootstraps = Vec::new();
         if let Some(below) = self.choices().bootstrap_below {
