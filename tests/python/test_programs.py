@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -728,3 +729,24 @@ def test_parts_of_owners_that_contradict_themselves_are_refused(small: Party, tm
     for place in range(0, len(data), 7):
         with pytest.raises(cl.ClathrateError):
             cl.from_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :], allow_insecure=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        (lambda x: cl.functions.sigmoid(x, error=1e-4), 1e-5),
+        (lambda x: cl.functions.sigmoid(x, error=3e-7) * cl.functions.tanh(x, error=2e-3), 1e-7),
+        (lambda x: (100 * cl.functions.sigmoid(x, error=1e-3)).mean(), 1e-2),
+        (lambda x: x**8, 1e-25),
+    ],
+)
+def test_the_error_that_a_refusal_names_is_within_reach(function: Function, error: float) -> None:
+    described = cl.Input((64,), bound=1.0)
+    with pytest.raises(cl.errors.ParamsError) as caught:
+        cl.compile(function, described, error=error)
+    named = re.search(r"the closest: .*?allow an error of ([0-9.e+-]+)", str(caught.value))
+    assert named is not None, caught.value
+    bound = cl.compile(function, described, error=float(named[1])).results[0].error_bound
+    assert bound is not None
+    # And not far above what is there.
+    assert 0.5 * float(named[1]) < bound <= float(named[1])
