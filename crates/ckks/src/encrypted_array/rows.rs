@@ -85,6 +85,10 @@ impl EncryptedArray {
             (Err(CkksError::Unsuitable { .. }), Some(rows)) if is_movable(&self.data) => {
                 let width = self.data.layout().columns();
                 let columns = columns.unwrap_or(0..width);
+                let count = self.data.shape().first().copied().unwrap_or(0);
+                if columns.end > width || rows.iter().any(|&row| row >= count) {
+                    return picked;
+                }
                 let sources =
                     rows.iter().flat_map(|row| columns.clone().map(move |at| Some(row * width + at)));
                 let sources: Vec<Option<usize>> = sources.collect();
@@ -114,7 +118,7 @@ impl EncryptedArray {
             return picked.pick_entry(column);
         }
         // The sum of a single number is the number, and sums of rows are a vector.
-        picked.pick(None, false, Some(column..column + 1))?.scaled_sums(Along::Columns, false, None)
+        picked.pick(None, false, Some(column..column.saturating_add(1)))?.scaled_sums(Along::Columns, false, None)
     }
 
     /// The number at `place` of a vector, as a single number.
@@ -126,7 +130,7 @@ impl EncryptedArray {
             return graph
                 .record(ArrayOperation::PickEntry { place }, &[self.into()], || self.pick_entry(place));
         }
-        self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place + 1))?.reshaped(&[])
+        self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place.saturating_add(1)))?.reshaped(&[])
     }
 
     /// The numbers at `places` of a vector.
