@@ -193,6 +193,13 @@ pub trait Engine: Send + Sync + Debug {
     /// The kind of memory that holds the engine's buffers. Engines of one kind read each other's buffers.
     fn memory_kind(&self) -> &'static str;
 
+    /// How many pieces of work gain from running at the same time, each on a thread of its own
+    /// ([`share_out`](crate::workers::share_out)): 1 where the engine shares out its work itself, or other
+    /// pieces run already.
+    fn workers(&self) -> usize {
+        1
+    }
+
     /// An engine of the same kind and for the same moduli at another degree; each of the two can read the
     /// other's buffers. The new engine counts no passes, because a pass over a row of another degree has
     /// another cost.

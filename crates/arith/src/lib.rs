@@ -34,6 +34,7 @@ pub mod product;
 pub mod secrecy;
 pub mod sequence;
 pub mod text;
+pub mod workers;
 
 pub use automorphism::{Automorphism, GaloisElement};
 pub use buffer::{Buffer, DeviceMemory, Memory, Rows, RowsMut};

@@ -21,6 +21,7 @@ const CRATES: [Layers; 6] = [
             "machine",
             "secrecy",
             "sequence",
+            "workers",
             "error",
             "modulus",
             "bit_packing",

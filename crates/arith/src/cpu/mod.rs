@@ -29,6 +29,7 @@ use crate::modulus::Modulus;
 use crate::ntt::NttTable;
 use crate::product::{FractionProduct, LeftMatrix, multiply_columns, multiply_fractions, multiply_metered};
 use crate::text::counted;
+use crate::workers;
 
 mod components;
 mod convert;
@@ -215,7 +216,7 @@ impl CpuEngine {
     /// The threads for work on so many words; `None` for the calling thread.
     fn workers(&self, work: Work, words: usize) -> Option<&rayon::ThreadPool> {
         let least = if self.shares_small_work { 0 } else { work.least_words() };
-        self.threads.as_ref()?.pool().filter(|_| words >= least)
+        self.threads.as_ref().filter(|_| words >= least && workers::is_alone())?.pool()
     }
 
     /// The table of modulus `index`.
@@ -230,6 +231,11 @@ impl CpuEngine {
 
     fn thread_count(&self) -> usize {
         self.threads.as_ref().map_or(1, |threads| threads.count())
+    }
+
+    /// The threads that products of matrices may use: one beside other work.
+    fn free_threads(&self) -> usize {
+        if workers::is_alone() { self.thread_count() } else { 1 }
     }
 
     /// Runs `work(row index, row)` on every row of `x`.
@@ -314,6 +320,10 @@ impl Engine for CpuEngine {
             kernels.iter().map(|(isa, count)| format!("{} x {count}", isa.name())).collect();
         let threads = self.thread_count();
         format!("cpu, kernels {}, {}", kernels.join(" + "), counted(threads, "thread"))
+    }
+
+    fn workers(&self) -> usize {
+        self.free_threads()
     }
 
     fn memory_kind(&self) -> &'static str {
@@ -511,7 +521,7 @@ impl Engine for CpuEngine {
             let mut out: Vec<&mut [u64]> = targets.iter_mut().filter_map(Iterator::next).collect();
             let right: Vec<&[u64]> = right.iter().map(|x| x.row(row)).collect();
             let modulus = &self.moduli[moduli[row % moduli.len()]];
-            multiply_metered(&mut out, left, &right, modulus, self.thread_count(), self.meter.as_deref())?;
+            multiply_metered(&mut out, left, &right, modulus, self.free_threads(), self.meter.as_deref())?;
         }
         Ok(())
     }
@@ -543,7 +553,7 @@ impl Engine for CpuEngine {
             let right: Vec<Vec<&[u64]>> =
                 same.iter().map(|&row| right.iter().map(|x| x.row(row)).collect()).collect();
             let left: Vec<&[u64]> = left.iter().map(|x| x.row(index)).collect();
-            let workers = (self.thread_count(), self.meter.as_deref());
+            let workers = (self.free_threads(), self.meter.as_deref());
             multiply_columns(&mut out, &left, positions, &right, &self.moduli[modulus], workers)?;
         }
         Ok(())
@@ -570,7 +580,7 @@ impl Engine for CpuEngine {
             &right,
             product,
             (&from, &to),
-            self.thread_count(),
+            self.free_threads(),
             self.meter.as_deref(),
         )
     }

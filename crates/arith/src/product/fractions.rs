@@ -317,7 +317,7 @@ pub(crate) fn multiply(
     // Does not depend on the number of threads, so neither does the result.
     let width = (columns / 8).clamp(NARROWEST, WIDEST / product.products).min(columns);
     let tiles = tiles(out, columns, width, lanes);
-    super::share_out(tiles, threads, Workspace::default, |tile, workspace| {
+    crate::workers::share_out(tiles, threads, Workspace::default, |tile, workspace| {
         job.tile(tile, workspace);
         Ok(())
     })

@@ -14,11 +14,11 @@ mod residues;
 mod split;
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use crate::error::ArithError;
 use crate::meter::{Meter, ProductCounts};
 use crate::modulus::Modulus;
+use crate::workers;
 pub(crate) use fractions::multiply as multiply_fractions;
 pub use fractions::{FractionPrimes, FractionProduct, MAX_SHIFT, RANGE};
 use loops::Width;
@@ -244,36 +244,7 @@ pub(crate) fn multiply_metered(
 
     let threads = threads.max(1);
     let tiles = tiles(out, columns, STACKED_COLUMNS / plan.right.count, threads);
-    share_out(tiles, threads, Workspace::default, |tile, workspace| job.tile(tile, workspace))
-}
-
-/// Runs `work` on every job, on at most `threads` threads with one workspace each.
-fn share_out<J: Send, W>(
-    jobs: Vec<J>,
-    threads: usize,
-    workspace: impl Fn() -> W + Sync,
-    work: impl Fn(J, &mut W) -> Result<(), ArithError> + Sync,
-) -> Result<(), ArithError> {
-    let workers = threads.max(1).min(jobs.len());
-    let queue = Mutex::new(jobs.into_iter());
-    let work = || {
-        let mut workspace = workspace();
-        // A poisoned queue means that another worker panicked; the scope below passes that on.
-        while let Some(job) = queue.lock().ok().and_then(|mut queue| queue.next()) {
-            work(job, &mut workspace)?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        // If the system refuses a thread, the remaining workers empty the queue.
-        let others: Vec<_> =
-            (1..workers).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
-        let own = work();
-        others.into_iter().fold(own, |result, other| match other.join() {
-            Ok(theirs) => result.and(theirs),
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })
+    workers::share_out(tiles, threads, Workspace::default, |tile, workspace| job.tile(tile, workspace))
 }
 
 /// `left * right` in double precision on one thread: the baseline for measurements of exact products.

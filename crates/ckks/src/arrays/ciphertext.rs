@@ -511,14 +511,14 @@ impl Ciphertext {
         Ok(self.rearranged(shape.to_vec(), layout))
     }
 
-    /// A ciphertext with every bundle mapped by `f`.
+    /// A ciphertext with every bundle mapped by `f`, several at the same time where the engine has threads.
     pub(crate) fn try_map(
         &self,
         level: Level,
         scale: f64,
-        f: impl FnMut(&Bundle<Eval>) -> Result<Bundle<Eval>, CkksError>,
+        f: impl Fn(&Bundle<Eval>) -> Result<Bundle<Eval>, CkksError> + Sync,
     ) -> Result<Self, CkksError> {
-        let bundles = self.bundles.iter().map(f).collect::<Result<_, _>>()?;
+        let bundles = self.params.for_each(&self.bundles, f)?;
         Ok(self.with(bundles, level, scale))
     }
 

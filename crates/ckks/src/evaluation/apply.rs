@@ -3,6 +3,8 @@
 use clathrate_lattice::multiply::Tensor;
 use clathrate_lattice::{Bundle, Eval};
 
+use super::Evaluator;
+use crate::arrays::Ciphertext;
 use crate::error::CkksError;
 use crate::keys::{Found, HeldKey, KeyName};
 
@@ -66,6 +68,17 @@ impl Found<'_> {
             }
             Self::Nothing => Err(CkksError::Internal { operation: PRODUCT }),
         }
+    }
+}
+
+impl Evaluator {
+    /// The bundles of `x`, to each of which `keys` are applied; none on symbols, where there are no keys.
+    pub(super) fn applied(
+        &self,
+        keys: Option<&Found<'_>>,
+        x: &Ciphertext,
+    ) -> Result<Vec<Bundle<Eval>>, CkksError> {
+        keys.map_or_else(|| Ok(Vec::new()), |keys| self.for_each(&x.bundles, |bundle| keys.apply(bundle)))
     }
 }
 

@@ -229,9 +229,7 @@ impl Evaluator {
         })?;
         let basis = params.chain().basis(level);
         let sum = |keys: &Found<'_>| {
-            (0..first.bundles.len())
-                .map(|index| relinearised(keys, products, plus, (index, &basis)))
-                .collect()
+            self.for_each(0..first.bundles.len(), |index| relinearised(keys, products, plus, (index, &basis)))
         };
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), sum)?;
         let mut sum = first.with(bundles, below, rescaled).estimated(|own| estimate.unwrap_or(own));
@@ -309,11 +307,10 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         whole: impl FnOnce(Vec<Bundle<Eval>>) -> Ciphertext,
-        run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError>,
+        run: impl Fn(&Ciphertext) -> Result<Ciphertext, CkksError> + Sync,
     ) -> Result<Ciphertext, CkksError> {
         if !x.is_symbol() {
-            let results = self.steps_of(0..x.bundles.len()).map(|index| run(&x.part(index?)));
-            let results = results.collect::<Result<Vec<_>, CkksError>>()?;
+            let results = self.for_each(0..x.bundles.len(), |index| run(&x.part(index)))?;
             // All parts have the same estimate.
             let estimate = results.last().map(|part| part.estimate.clone());
             let result = whole(results.into_iter().flat_map(|part| part.bundles).collect());

@@ -410,20 +410,24 @@ impl Evaluator {
         self.clone().with_progress(whole.part(place))
     }
 
-    /// Iterates over the bundles of an operation and reports each as a step. Yields [`CkksError::Cancelled`]
-    /// in place of a bundle, or after the last bundle, if the receiver of progress cancels.
-    pub(crate) fn steps_of<I: ExactSizeIterator>(
+    /// [`Params::for_each`] of the bundles of an operation, each of which is a step.
+    ///
+    /// # Errors
+    /// Those of `work`; [`CkksError::Cancelled`] if the receiver of progress cancels.
+    pub(crate) fn for_each<B: Send, T: Send>(
         &self,
-        bundles: I,
-    ) -> impl Iterator<Item = Result<I::Item, CkksError>> {
-        let (mut steps, mut rest) = (Some(self.progress.steps(bundles.len())), bundles);
-        std::iter::from_fn(move || match (rest.next(), &mut steps) {
-            (Some(bundle), Some(steps)) => Some(steps.begin().map(|()| bundle).map_err(CkksError::from)),
-            (Some(bundle), None) => Some(Ok(bundle)),
-            (None, steps) => {
-                steps.take().and_then(|steps| steps.finish().err()).map(|error| Err(error.into()))
-            }
-        })
+        bundles: impl IntoIterator<Item = B, IntoIter: ExactSizeIterator + Send>,
+        work: impl Fn(B) -> Result<T, CkksError> + Sync,
+    ) -> Result<Vec<T>, CkksError> {
+        let bundles = bundles.into_iter();
+        let steps = Mutex::new(self.progress.steps(bundles.len()));
+        let begin = || steps.lock().unwrap_or_else(PoisonError::into_inner).begin();
+        let results = self.params.for_each(bundles, |bundle| {
+            begin()?;
+            work(bundle)
+        })?;
+        steps.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+        Ok(results)
     }
 
     /// The same evaluator with automatic bootstrapping by `automatic`.

@@ -211,10 +211,7 @@ impl Evaluator {
     pub(crate) fn switched_secret(&self, x: &Ciphertext, to: SecretName) -> Result<Ciphertext, CkksError> {
         let operation = Operation::Switch(Switch::ChangeSecret { from: x.secret, to });
         let found = self.keys_of(KeyQuery::new(CHANGE, operation, x))?;
-        let bundles = found
-            .iter()
-            .flat_map(|found| self.steps_of(x.bundles.iter()).map(|bundle| found.apply(bundle?)))
-            .collect::<Result<_, _>>()?;
+        let bundles = self.applied(found.as_ref(), x)?;
         self.switched(
             &x.params,
             Ciphertext { secret: to, ..x.with(bundles, x.level, x.scale) },

@@ -66,10 +66,7 @@ impl Evaluator {
             ));
         }
         let keys = self.keys_of(KeyQuery::new(REDUCTION, Operation::ReduceRank(rank), x))?;
-        let bundles = keys
-            .iter()
-            .flat_map(|keys| self.steps_of(x.bundles.iter()).map(|bundle| keys.apply(bundle?)))
-            .collect::<Result<_, _>>()?;
+        let bundles = self.applied(keys.as_ref(), x)?;
         self.switched(&x.params, x.moved(&target, bundles), Operation::ReduceRank(rank), x.level, 1.0)
     }
 

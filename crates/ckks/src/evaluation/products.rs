@@ -68,9 +68,8 @@ impl Evaluator {
         let keys = self.keys_of(KeyQuery::new(PRODUCT, Operation::Multiply, x).at(x.level.min(y.level)))?;
         let (x, y, scale) = self.multiply_operands(x, y)?;
         let product = |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise(&a.tensor(b)?);
-        let pairs = || self.steps_of(x.bundles.iter().zip(&y.bundles));
         let products =
-            |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
+            |keys: &Found<'_>| self.for_each(x.bundles.iter().zip(&y.bundles), |(a, b)| product(keys, a, b));
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.record(&x, || Ok(x.params.tensor_cost(x.level)))?;
         self.switched(
@@ -91,9 +90,8 @@ impl Evaluator {
         let (level, rescaled) = self.rescaled(&x, x.level, scale)?;
         let product =
             |keys: &Found<'_>, a: &Bundle<Eval>, b: &Bundle<Eval>| keys.relinearise_rescale(&a.tensor(b)?);
-        let pairs = || self.steps_of(x.bundles.iter().zip(&y.bundles));
         let products =
-            |keys: &Found<'_>| pairs().map(|pair| pair.and_then(|(a, b)| product(keys, a, b))).collect();
+            |keys: &Found<'_>| self.for_each(x.bundles.iter().zip(&y.bundles), |(a, b)| product(keys, a, b));
         let bundles = keys.as_ref().map_or_else(|| Ok(Vec::new()), products)?;
         self.record(&x, || Ok(x.params.tensor_cost(x.level)))?;
         let product = self.finish_product(&x, &y, bundles, level, rescaled);

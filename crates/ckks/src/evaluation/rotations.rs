@@ -91,25 +91,28 @@ impl Evaluator {
         // Rotations by a single switch share the decomposition.
         let own: Vec<&SwitchKey> = found.iter().filter_map(Found::single).map(HeldKey::key).collect();
         let shared = if own.len() < 2 { None } else { Some(switcher.tables_for_keys(x.level, &own)?) };
-        let mut rotated: Vec<Vec<Bundle<Eval>>> =
-            found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
-        for bundle in self.steps_of(x.bundles.iter()) {
-            let bundle = bundle?;
+        let by_bundle = self.for_each(&x.bundles, |bundle| {
             let digits = shared
                 .as_ref()
                 .map(|tables| bundle.decompose_mask(switcher, tables))
                 .transpose()?
                 .unwrap_or_default();
-            for (target, found) in rotated.iter_mut().zip(&found) {
+            let turned = found.iter().map(|found| {
                 let hoisted = found
                     .single()
                     .filter(|_| shared.is_some())
                     .and_then(|held| Some((held, held.automorphism()?)));
-                target.push(match hoisted {
-                    Some((held, phi)) => bundle.rotate_hoisted(phi, &digits, switcher, held.key())?,
-                    None => found.apply(bundle)?,
-                });
-            }
+                match hoisted {
+                    Some((held, phi)) => Ok(bundle.rotate_hoisted(phi, &digits, switcher, held.key())?),
+                    None => found.apply(bundle),
+                }
+            });
+            turned.collect::<Result<Vec<_>, CkksError>>()
+        })?;
+        let mut rotated: Vec<Vec<Bundle<Eval>>> =
+            found.iter().map(|_| Vec::with_capacity(x.bundles.len())).collect();
+        for turned in by_bundle {
+            rotated.iter_mut().zip(turned).for_each(|(target, turned)| target.push(turned));
         }
         let turned = |(bundles, &steps): (Vec<Bundle<Eval>>, &i64)| {
             self.estimated_rotation(x, x.with(bundles, x.level, x.scale), steps)
@@ -228,10 +231,7 @@ impl Evaluator {
             if tables.method().key_digit.is_some() {
                 return Ok(None);
             }
-            let sums = self
-                .steps_of(x.bundles.iter())
-                .map(|bundle| Ok(bundle?.plus_rotated(&rotations, switcher, &tables)?));
-            sums.collect::<Result<_, CkksError>>()?
+            self.for_each(&x.bundles, |bundle| Ok(bundle.plus_rotated(&rotations, switcher, &tables)?))?
         };
         let mut sum = x.with(bundles, level, x.scale);
         let error = if sum.estimate.has_errors() {
@@ -278,10 +278,8 @@ impl Evaluator {
         x.params.switcher()?;
         let operation = self.operation_under(x, CONJUGATION, Operation::conjugation(x.secret))?;
         let keys = self.keys_of(KeyQuery::new(CONJUGATION, operation, x))?;
-        let bundles =
-            keys.iter().flat_map(|keys| self.steps_of(x.bundles.iter()).map(|bundle| keys.apply(bundle?)));
-        let conjugate =
-            x.with(bundles.collect::<Result<_, _>>()?, x.level, x.scale).estimated(Estimate::conjugated);
+        let bundles = self.applied(keys.as_ref(), x)?;
+        let conjugate = x.with(bundles, x.level, x.scale).estimated(Estimate::conjugated);
         self.switched(&x.params, conjugate, operation, x.level, 1.0)
     }
 

@@ -1,6 +1,7 @@
 //! Parameters: a plain specification, and the immutable [`Params`] that result from checking it.
 
 use clathrate_arith::text::counted;
+use clathrate_arith::workers::share_out;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -487,6 +488,31 @@ impl Params {
     #[must_use]
     pub fn threads(&self) -> usize {
         self.0.family.threads()
+    }
+
+    /// What `work` makes of each of `items`, in their order; several at the same time, each on a thread of
+    /// its own, where the engine gains from it.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) fn for_each<I: Send, T: Send>(
+        &self,
+        items: impl IntoIterator<Item = I, IntoIter: ExactSizeIterator + Send>,
+        work: impl Fn(I) -> Result<T, CkksError> + Sync,
+    ) -> Result<Vec<T>, CkksError> {
+        let items = items.into_iter();
+        let mut results: Vec<Option<T>> = std::iter::repeat_with(|| None).take(items.len()).collect();
+        let jobs = items.zip(&mut results);
+        share_out(
+            jobs,
+            self.chain().ring().engine().workers(),
+            || (),
+            |(item, result), ()| {
+                *result = Some(work(item)?);
+                Ok::<(), CkksError>(())
+            },
+        )?;
+        Ok(results.into_iter().flatten().collect())
     }
 
     /// The runtime that the caller asked for.

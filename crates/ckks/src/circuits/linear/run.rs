@@ -138,9 +138,7 @@ impl LinearTransformPlan {
                 Some(found) => {
                     let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
                     evaluator
-                        .steps_of(x.bundles.iter())
-                        .map(|bundle| self.iterate(bundle?, iteration, &found, &plaintexts))
-                        .collect::<Result<_, _>>()?
+                        .for_each(&x.bundles, |bundle| self.iterate(bundle, iteration, &found, &plaintexts))?
                 }
             }
         } else {
@@ -148,17 +146,11 @@ impl LinearTransformPlan {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
                     let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
-                    evaluator
-                        .steps_of(x.bundles.iter())
-                        .map(|bundle| self.multiply(bundle?, &plaintexts[0]))
-                        .collect::<Result<_, _>>()?
+                    evaluator.for_each(&x.bundles, |bundle| self.multiply(bundle, &plaintexts[0]))?
                 }
                 Some(rotations) => {
                     let plaintexts = self.plaintexts(rotations.tables.extended())?;
-                    evaluator
-                        .steps_of(x.bundles.iter())
-                        .map(|bundle| self.map(bundle?, rotations, &plaintexts))
-                        .collect::<Result<_, _>>()?
+                    evaluator.for_each(&x.bundles, |bundle| self.map(bundle, rotations, &plaintexts))?
                 }
             }
         };
