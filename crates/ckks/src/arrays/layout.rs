@@ -679,13 +679,17 @@ impl Layout {
     }
 }
 
+/// The numbers of an array of this shape; the largest integer where there would be more.
+pub(crate) fn count_of(shape: &[usize]) -> usize {
+    shape.iter().fold(1, |count, &axis| count.saturating_mul(axis))
+}
+
 /// Rows and columns of a shape.
 pub(crate) fn axes(shape: &[usize]) -> Result<(usize, usize), CkksError> {
     if shape.contains(&0) {
         return Err(CkksError::no_entries(shape));
     }
-    let size = shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
-    if shape.len() > MAX_AXES || size.is_none_or(|size| size >> MAX_ENTRIES_BITS != 0) {
+    if shape.len() > MAX_AXES || count_of(shape) >> MAX_ENTRIES_BITS != 0 {
         return Err(CkksError::OutOfRange {
             what: "the array's shape",
             value: format!("{shape:?}"),

@@ -14,5 +14,6 @@ pub use crate::names::SecretName;
 pub use ciphertext::Ciphertext;
 pub use comparison::Comparison;
 pub use estimate::Estimate;
+pub(crate) use layout::count_of;
 pub use layout::{BodyAxis, Encoding, Layout, Order, Padding};
 pub use places::{Entry, Part, Place};

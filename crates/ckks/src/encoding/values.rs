@@ -4,7 +4,7 @@ use clathrate_arith::text::counted;
 use rustfft::num_complex::Complex64;
 
 use crate::arrays::estimate::{name_of, name_of_all};
-use crate::arrays::{Encoding, Layout, Order};
+use crate::arrays::{Encoding, Layout, Order, count_of};
 use crate::error::CkksError;
 
 /// The numbers of an array, row-major, as decryption returns them.
@@ -376,7 +376,7 @@ fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {
 /// # Errors
 /// [`CkksError::Shape`], [`CkksError::Encoding`], [`CkksError::NotFinite`].
 pub(crate) fn check_values(values: ValuesRef<'_>, shape: &[usize], layout: &Layout) -> Result<(), CkksError> {
-    let size: usize = shape.iter().product();
+    let size = count_of(shape);
     if size != values.len() {
         let remedy = format!("the shape needs {}", counted(size, "value"));
         return Err(CkksError::Shape {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::reductions::Along;
 use super::{ArrayOperation, EncryptedArray, Operand};
 use crate::arrays::layout::MAX_AXES;
-use crate::arrays::{Ciphertext, Encoding};
+use crate::arrays::{Ciphertext, Encoding, count_of};
 use crate::circuits::linear::gather::{gather, in_rows_alone, is_movable};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -118,7 +118,11 @@ impl EncryptedArray {
             return picked.pick_entry(column);
         }
         // The sum of a single number is the number, and sums of rows are a vector.
-        picked.pick(None, false, Some(column..column.saturating_add(1)))?.scaled_sums(Along::Columns, false, None)
+        picked.pick(None, false, Some(column..column.saturating_add(1)))?.scaled_sums(
+            Along::Columns,
+            false,
+            None,
+        )
     }
 
     /// The number at `place` of a vector, as a single number.
@@ -130,7 +134,8 @@ impl EncryptedArray {
             return graph
                 .record(ArrayOperation::PickEntry { place }, &[self.into()], || self.pick_entry(place));
         }
-        self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place.saturating_add(1)))?.reshaped(&[])
+        self.map_settled(|evaluator, x| evaluator.select_columns(x, place..place.saturating_add(1)))?
+            .reshaped(&[])
     }
 
     /// The numbers at `places` of a vector.
@@ -163,7 +168,7 @@ impl EncryptedArray {
         }
         let count: usize = self.data.shape().iter().product();
         let stays = self.map(|_, x| x.clone().reshaped(shape));
-        let fits = shape.len() <= MAX_AXES && shape.iter().product::<usize>() == count;
+        let fits = shape.len() <= MAX_AXES && count_of(shape) == count;
         if stays.is_ok() || !fits || self.data.encoding() != Encoding::Slots {
             return stays;
         }

@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 use clathrate_lattice::Level;
 
-use crate::arrays::Ciphertext;
+use crate::arrays::{Ciphertext, count_of};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphOperand, PlainArray};
 use crate::error::CkksError;
@@ -288,8 +288,7 @@ fn check_count(expected: &[&ProgramInput], count: usize, what: &'static str) -> 
 /// Refuses inputs that are larger than dry runs allocate.
 fn check_sizes(inputs: &[ProgramInput]) -> Result<(), CkksError> {
     for input in inputs {
-        let size = input.shape.iter().try_fold(1usize, |size, &axis| size.checked_mul(axis));
-        if size.is_none_or(|size| size > MOST_NUMBERS) {
+        if count_of(&input.shape) > MOST_NUMBERS {
             return Err(CkksError::OutOfRange {
                 what: "the shape of an input",
                 value: format!("{:?} of \"{}\"", input.shape, input.name),
@@ -308,7 +307,8 @@ fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
     };
     let plain = function.plain().count();
     check_sizes(&function.inputs)?;
-    if function.plain().map(|input| input.shape.iter().product::<usize>()).sum::<usize>() > MOST_NUMBERS / 2 {
+    let plain_numbers = function.plain().map(|input| count_of(&input.shape));
+    if plain_numbers.fold(0, usize::saturating_add) > MOST_NUMBERS / 2 {
         return Err(malformed("plain inputs have too many numbers together"));
     }
     if graph.inputs != function.encrypted().count() {

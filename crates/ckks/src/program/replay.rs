@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::arrays::count_of;
 use crate::circuits::automatic::AutomaticPlans;
 use crate::circuits::polynomial::Polynomial;
 use crate::encoding::values::Values;
@@ -135,17 +136,19 @@ impl<'c> Call<'c> {
             Some(Operand::Plain(other)) => other.shape,
             _ => Vec::new(),
         };
-        let size = |shape: &[usize]| shape.iter().fold(1usize, |size, &axis| size.saturating_mul(axis));
         let width = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
-        let found = match self.node.operation {
-            Op::RepeatColumn { columns } => size(x).saturating_mul(columns),
+        let found = match &self.node.operation {
+            Op::RepeatColumn { columns } => count_of(x).saturating_mul(*columns),
+            Op::Reshaped { shape } | Op::Gathered { shape, .. } => count_of(shape),
+            Op::Contracted { shape, .. } | Op::Mapped { shape, .. } => count_of(shape),
             Op::PadColumns { before, after } => {
-                let row = width(x).saturating_add(before).saturating_add(after);
-                (size(x) / width(x)).saturating_mul(row)
+                let row = width(x).saturating_add(*before).saturating_add(*after);
+                (count_of(x) / width(x)).saturating_mul(row)
             }
-            Op::Concatenate | Op::JoinColumns => {
-                self.arrays()?.iter().fold(0usize, |sum, part| sum.saturating_add(size(part.data().shape())))
-            }
+            Op::Concatenate | Op::JoinColumns => self
+                .arrays()?
+                .iter()
+                .fold(0usize, |sum, part| sum.saturating_add(count_of(part.data().shape()))),
             // Broadcasts, and products of matrices: at most each number with each.
             _ if !other.is_empty() => {
                 let axes = x.len().max(other.len());
@@ -153,9 +156,9 @@ impl<'c> Call<'c> {
                     (axis + shape.len()).checked_sub(axes).map_or(1, |place| shape[place])
                 };
                 let broadcast: Vec<usize> = (0..axes).map(|axis| at(x, axis).max(at(&other, axis))).collect();
-                size(&broadcast)
+                count_of(&broadcast)
             }
-            _ => size(x),
+            _ => count_of(x),
         };
         if found <= MOST_NUMBERS {
             return Ok(());

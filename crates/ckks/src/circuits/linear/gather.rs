@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
 use crate::arrays::estimate::{Along, MatrixNorms, mixed_name};
-use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
@@ -55,9 +55,7 @@ pub(crate) fn gather(
     };
     let to = to.of_numbers(x.is_complex()).with_padding(Padding::Zero);
     let count = x.shape().iter().product::<usize>();
-    if sources.len() != shape.iter().product::<usize>()
-        || sources.iter().flatten().any(|&source| source >= count)
-    {
+    if sources.len() != count_of(shape) || sources.iter().flatten().any(|&source| source >= count) {
         let remedy = format!("give the places of {shape:?} numbers, each below {count}");
         return Err(CkksError::Shape {
             operation: GATHER,
@@ -96,7 +94,7 @@ pub(crate) fn map_numbers(
     factors: &[f64],
 ) -> Result<Ciphertext, CkksError> {
     check_movable(evaluator, x)?;
-    let (count, entries) = (x.shape().iter().product::<usize>(), shape.iter().product::<usize>());
+    let (count, entries) = (x.shape().iter().product::<usize>(), count_of(shape));
     let whole =
         sources.len() == factors.len() && !sources.is_empty() && sources.len().is_multiple_of(entries);
     if !whole || sources.iter().any(|&source| source >= count) {
