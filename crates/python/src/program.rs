@@ -305,7 +305,7 @@ impl PyProgram {
             None => Evaluator::new(self.program.params()),
         };
         let evaluator = evaluator.keeping(&self.params.get().plans);
-        let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
         let plain = plain_arrays(&plain)?;
         let results = running(py, progress, "run", |progress| {
             self.program.run(&evaluator.with_progress(progress.clone()), &inputs, &plain)
@@ -324,14 +324,14 @@ impl PyProgram {
     ) -> PyResult<()> {
         let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
         let evaluator = evaluator.keeping(&self.params.get().plans);
-        let inputs: Vec<_> = inputs.iter().map(|input| (**input.get().array.data()).clone()).collect();
+        let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
         let plain = plain_arrays(&plain)?;
         let mut failure = None;
         let run = attached(py, || {
             self.program.run_seen(&evaluator, &inputs, &plain, |number, value| {
                 // A product at level 0 has no level left to be rescaled.
                 let given = value.settled().unwrap_or_else(|_| value.data().clone());
-                let told = PyCiphertext::with(py, (*given).clone(), &self.params, Some(&keys))
+                let told = PyCiphertext::with(py, given, &self.params, Some(&keys))
                     .and_then(|value| seen.call1((number, value)));
                 told.map(drop).map_err(|error| {
                     failure = Some(error);

@@ -110,7 +110,7 @@ pub struct CpuEngine {
 }
 
 /// What is done with each word. To hand work to other threads and to wait for them takes 20 to 50
-/// microseconds: smaller work is done sooner on the calling thread.
+/// microseconds, and a few times as long on virtual machines: smaller work is done sooner on the calling thread.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     /// A transform, a base conversion or a sum of products: a few nanoseconds a word.
@@ -123,8 +123,8 @@ impl Work {
     /// The number of words from which on several threads gain.
     fn least_words(self) -> usize {
         match self {
-            Self::Transform => 1 << 14,
-            Self::Words => 1 << 16,
+            Self::Transform => 1 << 16,
+            Self::Words => 1 << 19,
         }
     }
 }

@@ -150,6 +150,19 @@ impl EncryptedArray {
         })
     }
 
+    /// Where the array is a mean: the sum that it is a share of, and how many numbers were added up.
+    pub(crate) fn mean_of(&self) -> Option<&(Arc<Ciphertext>, usize)> {
+        self.made.mean_of.get()
+    }
+
+    /// The same numbers as the mean that they are: `sum` divided by `count`.
+    pub(crate) fn with_mean_of(&self, sum: Arc<Ciphertext>, count: usize) -> Self {
+        let made = Made::default();
+        // It is set once, here.
+        let _ = made.mean_of.set((sum, count));
+        Self { made: Arc::new(made), ..self.clone() }
+    }
+
     /// The array that has the keys for an operation on both: this one, or else `other`.
     fn holder<'a>(&'a self, other: &'a Self) -> &'a Self {
         if self.evaluator.has_keys() { self } else { other }

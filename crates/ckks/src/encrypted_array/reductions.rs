@@ -465,15 +465,13 @@ impl EncryptedArray {
             let behind = layout.has_padding()
                 && (along != Along::Rows || !layout.rows().is_multiple_of(layout.lanes()));
             if self.is_in_lanes() && behind {
-                let _ = means.made.mean_of.set((means.data.clone(), 1));
+                return Ok(means.with_mean_of(means.data.clone(), 1));
             }
             return Ok(means);
         }
         let sums = self.scaled_sums(along, keepdims, None)?;
         let means = sums.multiply_by(1.0 / count as f64)?;
-        // It is set once, here.
-        let _ = means.made.mean_of.set((sums.data.clone(), count));
-        Ok(means)
+        Ok(means.with_mean_of(sums.data, count))
     }
 
     /// `x - mean` with zeros behind the numbers of each row, where the difference alone would have the
@@ -483,7 +481,7 @@ impl EncryptedArray {
     ///
     /// Nothing where the other operand is no mean of arrays like this one.
     pub(super) fn centred(&self, mean: &Self) -> Result<Option<Self>, CkksError> {
-        let Some((sum, count)) = mean.made.mean_of.get() else { return Ok(None) };
+        let Some((sum, count)) = mean.mean_of() else { return Ok(None) };
         let x = &self.data;
         if self.is_in_lanes() {
             let difference = self.difference(mean)?.rescaled_anyway()?;

@@ -223,6 +223,16 @@ impl Evaluator {
         }
     }
 
+    /// The predicted time of everything that a dry run has recorded, in nanoseconds of one thread.
+    pub(crate) fn predicted_nanoseconds(&self) -> f64 {
+        match &self.keys {
+            Keys::Recorded(recording) => {
+                recording.lock().unwrap_or_else(PoisonError::into_inner).cost().nanoseconds
+            }
+            Keys::None | Keys::Held(_) => 0.0,
+        }
+    }
+
     /// The same evaluator, which shares the plans that it keeps with others on the same device.
     #[must_use]
     pub fn keeping(self, plans: &KeptPlans) -> Self {

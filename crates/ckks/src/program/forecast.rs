@@ -1,11 +1,13 @@
 //! What a program needs, costs and gives: a dry run of its graph.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use clathrate_lattice::Level;
 use serde::{Deserialize, Serialize};
 
-use super::replay::replay;
+use super::replay::Replay;
+use super::schedule::{Values, in_order};
 use super::{Choices, RecordedFunction};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::automatic::AutomaticPlans;
@@ -15,7 +17,6 @@ use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
 use crate::keys::KeyNeeds;
 use crate::parameters::Params;
-use crate::progress::Progress;
 
 /// What is known of one value of a program before it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,8 @@ pub struct Forecast {
     recording: Recording,
     values: Vec<ValueForecast>,
     results: Vec<ValueForecast>,
+    /// The predicted nanoseconds and the bytes of each value.
+    costs: Vec<(f64, usize)>,
     key_bytes: usize,
 }
 
@@ -103,13 +106,27 @@ impl Forecast {
             .encrypted()
             .map(|input| Ok(EncryptedArray::new(input.symbol(&evaluator, choices.level)?, &evaluator)));
         let symbols = symbols.collect::<Result<Vec<_>, CkksError>>()?;
-        let mut values = Vec::with_capacity(function.graph.inputs + function.graph.nodes.len());
-        let (arrays, silent) = ((&symbols[..], &plain[..]), (bootstraps, &Progress::none()));
-        let seen = |_, value: &EncryptedArray| {
+        let graph = &function.graph;
+        let count = graph.inputs + graph.nodes.len();
+        let (mut values, mut costs) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut before = 0.0;
+        let mut seen = |_, value: &EncryptedArray| {
+            let all = evaluator.predicted_nanoseconds();
+            costs.push((all - before, value.data().predicted_bytes()));
+            before = all;
             values.push(ValueForecast::of(value.data()));
             Ok(())
         };
-        let found = replay(&function.graph, &function.results, &choices.bootstrapped, arrays, silent, seen)?;
+        let replay = Replay { graph, refresh: (&choices.bootstrapped, bootstraps), plain: &plain };
+        let mut known = BTreeMap::new();
+        for (value, symbol) in symbols.into_iter().enumerate() {
+            let symbol = replay.refreshed(value, symbol)?;
+            seen(value, &symbol)?;
+            known.insert(value, symbol);
+        }
+        let mut computed = Values::new(graph, &function.results, known)?;
+        in_order(&replay, &mut computed, seen)?;
+        let found = computed.results(&function.results)?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let mut results = results.collect::<Result<Vec<_>, CkksError>>()?;
         let transposed = function.arrangement.transposed();
@@ -118,7 +135,7 @@ impl Forecast {
         let recording = evaluator.recorded();
         let params = evaluator.params();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
-        Ok(Self { recording, values, results, key_bytes })
+        Ok(Self { recording, values, results, costs, key_bytes })
     }
 
     /// The evaluation keys, each for the highest level that it is used at.
@@ -143,6 +160,11 @@ impl Forecast {
     #[must_use]
     pub fn results(&self) -> &[ValueForecast] {
         &self.results
+    }
+
+    /// The predicted nanoseconds of one thread and the bytes of each of [`Forecast::values`].
+    pub(super) fn costs(&self) -> &[(f64, usize)] {
+        &self.costs
     }
 
     /// The bytes of the evaluation keys in memory.

@@ -35,8 +35,10 @@ mod limits;
 mod owner;
 mod recording;
 mod replay;
+mod schedule;
 mod search;
 mod stored;
+mod stored_run;
 mod text;
 
 pub use arrangement::Arrangement;
@@ -45,21 +47,28 @@ pub use input::ProgramInput;
 pub use limits::CompileOptions;
 pub use owner::{OwnerMetadata, OwnerPart};
 pub use recording::{FunctionRecording, RecordedFunction};
+pub use schedule::Task;
 pub use search::Candidate;
 pub use stored::ProgramMetadata;
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clathrate_lattice::Level;
 
 use crate::arrays::{Ciphertext, count_of};
 use crate::circuits::automatic::AutomaticPlans;
-use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphOperand, PlainArray};
+use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphNode, GraphOperand, PlainArray};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::EncryptOptions;
 use crate::parameters::Params;
-use replay::{MOST_NUMBERS, malformed, replay};
+use replay::{MOST_NUMBERS, Replay, malformed};
+use schedule::{AfterNode, Values, in_order, side_by_side, values_of};
+use stored_run::StoredRun;
+use text::operation_name;
 
 /// The choices that a program takes beside its graph.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,62 +179,131 @@ impl Program {
         self.for_owner().options(index)
     }
 
+    /// The operations as pieces of work, in an order in which they can be done.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<Task> {
+        let (graph, costs) = (self.graph(), self.forecast.costs());
+        let task = |(index, node): (usize, &GraphNode)| {
+            let value = graph.inputs + index;
+            let (nanoseconds, bytes) = costs[value];
+            let name =
+                if node.stage.is_empty() { operation_name(&node.operation) } else { node.stage.clone() };
+            Task { value, name, inputs: values_of(node), seconds: nanoseconds * 1e-9, bytes }
+        };
+        graph.nodes.iter().enumerate().map(task).collect()
+    }
+
     /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys
-    /// of `evaluator`, to whose receiver of progress operations are reported as steps.
+    /// of `evaluator`. Operations that do not depend on each other run at the same time where the engine has
+    /// threads. Steps are shares of the predicted time.
     ///
     /// # Errors
     /// [`CkksError::Shape`] for inputs of other shapes; [`CkksError::Unsuitable`] for an input that is
     /// encrypted in another way than [`Program::options`] says; [`CkksError::OutOfRange`] for another number
     /// of inputs, and for plain numbers above their bound; missing keys; those of the operations.
-    pub fn run(
+    pub fn run<A: Clone + Into<Arc<Ciphertext>>>(
         &self,
         evaluator: &Evaluator,
-        inputs: &[Ciphertext],
+        inputs: &[A],
         plain: &[PlainArray],
-    ) -> Result<Vec<Ciphertext>, CkksError> {
-        let results = self.run_seen(evaluator, inputs, plain, |_, _| Ok(()))?;
-        results.into_iter().map(|result| Ok(Ciphertext::clone(&*result.settled()?))).collect()
+    ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
+        let inputs: Vec<Arc<Ciphertext>> = inputs.iter().cloned().map(Into::into).collect();
+        let given = self.given(evaluator, &inputs, plain)?;
+        self.run_given(&given, BTreeMap::new(), evaluator, &|_| Ok(()))
     }
 
-    /// As [`Program::run`]; `seen` is called with the number of each value and the value once it is computed,
-    /// the inputs first.
+    /// As [`Program::run`], where the values that are needed next are stored in `folder` from time to time, at
+    /// least `pause` after the last time: a run of the same program on the same inputs that was killed goes on
+    /// from there. A finished run leaves nothing in the folder.
+    ///
+    /// # Errors
+    /// As [`Program::run`], and those of the folder and its files.
+    pub fn run_stored<A: Clone + Into<Arc<Ciphertext>>>(
+        &self,
+        evaluator: &Evaluator,
+        inputs: &[A],
+        plain: &[PlainArray],
+        (folder, pause): (&Path, Duration),
+    ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
+        let inputs: Vec<Arc<Ciphertext>> = inputs.iter().cloned().map(Into::into).collect();
+        let given = self.given(evaluator, &inputs, plain)?;
+        let (stored, known) = StoredRun::open(self, (&inputs, plain), (folder, pause), &given.evaluator)?;
+        let results = self.run_given(&given, known, evaluator, &|needed| stored.store(needed))?;
+        stored.finish()?;
+        Ok(results)
+    }
+
+    /// The results of checked inputs and values that are `known` already.
+    fn run_given(
+        &self,
+        given: &Given,
+        known: BTreeMap<usize, EncryptedArray>,
+        evaluator: &Evaluator,
+        after: AfterNode<'_>,
+    ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
+        let mut arrays = given.arrays.clone();
+        arrays.extend(known);
+        let work = (self.params.chain().ring().engine().workers(), evaluator.progress());
+        let values = Values::new(self.graph(), self.results(), arrays)?;
+        let values = side_by_side(&self.replay(given), values, &self.tasks(), work, after)?;
+        values.results(self.results())?.iter().map(EncryptedArray::settled).collect()
+    }
+
+    /// As [`Program::run`], one operation after the other; `seen` is called with the number of each value and
+    /// the value once it is computed, the inputs first.
     ///
     /// # Errors
     /// As [`Program::run`], and those of `seen`.
-    pub fn run_seen(
+    pub fn run_seen<A: Clone + Into<Arc<Ciphertext>>>(
         &self,
         evaluator: &Evaluator,
-        inputs: &[Ciphertext],
+        inputs: &[A],
         plain: &[PlainArray],
-        seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
+        mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
     ) -> Result<Vec<EncryptedArray>, CkksError> {
+        let inputs: Vec<Arc<Ciphertext>> = inputs.iter().cloned().map(Into::into).collect();
+        let given = self.given(evaluator, &inputs, plain)?;
+        given.arrays.iter().try_for_each(|(&value, array)| seen(value, array))?;
+        let mut values = Values::new(self.graph(), self.results(), given.arrays.clone())?;
+        in_order(&self.replay(&given), &mut values, seen)?;
+        values.results(self.results())
+    }
+
+    fn replay<'r>(&'r self, given: &'r Given) -> Replay<'r> {
+        let refresh = (&self.choices.bootstrapped[..], &self.bootstraps);
+        Replay { graph: self.graph(), refresh, plain: &given.plain }
+    }
+
+    /// The inputs of a run, checked, at the program's level, and bootstrapped where it says so.
+    fn given(
+        &self,
+        evaluator: &Evaluator,
+        inputs: &[Arc<Ciphertext>],
+        plain: &[PlainArray],
+    ) -> Result<Given, CkksError> {
         self.check_inputs(inputs)?;
         let expected: Vec<_> = self.function.plain().collect();
         check_count(&expected, plain.len(), "the number of plain inputs")?;
         expected.iter().zip(plain).try_for_each(|(input, given)| input.check_plain(given))?;
-        let plain: Vec<_> = plain.iter().cloned().map(Arc::new).collect();
         let evaluator = match self.choices.bootstrap_below {
             Some(below) => evaluator.clone().bootstrapping_by(&self.bootstraps, Some(below))?,
             None => evaluator.without_bootstrapping(),
         };
-        let lowered = inputs.iter().map(|input| match input.level() == self.choices.level {
-            true => Ok(EncryptedArray::new(input.clone(), &evaluator)),
-            false => Ok(EncryptedArray::new(evaluator.drop_to_level(input, self.choices.level)?, &evaluator)),
-        });
-        let arrays = lowered.collect::<Result<Vec<_>, CkksError>>()?;
-        let function = &*self.function;
-        replay(
-            &function.graph,
-            &function.results,
-            &self.choices.bootstrapped,
-            (&arrays, &plain),
-            (&self.bootstraps, evaluator.progress()),
-            seen,
-        )
+        let plain = plain.iter().cloned().map(Arc::new).collect();
+        let mut given = Given { evaluator, arrays: BTreeMap::new(), plain };
+        for (value, input) in inputs.iter().enumerate() {
+            let input = match input.level() == self.choices.level {
+                true => input.clone(),
+                false => Arc::new(given.evaluator.drop_to_level(input, self.choices.level)?),
+            };
+            let array = self.replay(&given).refreshed(value, EncryptedArray::new(input, &given.evaluator))?;
+            given.arrays.insert(value, array);
+        }
+        Ok(given)
     }
 
     /// Refuses inputs that are encrypted in another way than the program expects.
-    fn check_inputs(&self, inputs: &[Ciphertext]) -> Result<(), CkksError> {
+    fn check_inputs(&self, inputs: &[Arc<Ciphertext>]) -> Result<(), CkksError> {
         let expected: Vec<_> = self.function.encrypted().collect();
         check_count(&expected, inputs.len(), "the number of encrypted inputs")?;
         for (input, own) in expected.iter().zip(inputs) {
@@ -270,6 +348,14 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// What a run is given: encrypted inputs by the numbers of their values, and plain ones.
+struct Given {
+    /// What computes, and bootstraps as the program says.
+    evaluator: Evaluator,
+    arrays: BTreeMap<usize, EncryptedArray>,
+    plain: Vec<Arc<PlainArray>>,
 }
 
 /// Refuses another number of inputs than there are.
@@ -334,5 +420,12 @@ fn check_function(function: &RecordedFunction) -> Result<(), CkksError> {
         }
     }
     function.arrangement.check(function.results.len())?;
-    function.results.iter().try_for_each(|&result| known(result, graph.inputs + graph.nodes.len()))
+    function.results.iter().try_for_each(|&result| known(result, graph.inputs + graph.nodes.len()))?;
+    let mut needed = vec![false; graph.inputs + graph.nodes.len()];
+    let taken = graph.nodes.iter().flat_map(values_of);
+    taken.chain(function.results.iter().copied()).for_each(|value| needed[value] = true);
+    match needed.iter().skip(graph.inputs).all(|&needed| needed) {
+        true => Ok(()),
+        false => Err(malformed("nothing takes the value of an operation")),
+    }
 }

@@ -11,7 +11,6 @@ use crate::encrypted_array::{
 };
 use crate::error::CkksError;
 use crate::functions::SmoothFunction;
-use crate::progress::Progress;
 
 /// The operation's name in errors.
 const NODE: &str = "a node of a program";
@@ -40,7 +39,8 @@ fn without_zeros(matrix: &PlainArray) -> PlainArray {
 struct Call<'c> {
     graph: &'c ArrayGraph,
     node: &'c GraphNode,
-    values: &'c [Option<EncryptedArray>],
+    /// The encrypted arrays among the operands, each in its place.
+    operands: &'c [Option<EncryptedArray>],
     plain: &'c [Arc<PlainArray>],
 }
 
@@ -49,9 +49,9 @@ impl<'c> Call<'c> {
     fn get(&self, index: usize) -> Result<Option<Operand<'c>>, CkksError> {
         let Some(operand) = self.node.operands.get(index) else { return Ok(None) };
         Ok(Some(match *operand {
-            GraphOperand::Value(value) => {
-                let value = self.values.get(value).and_then(Option::as_ref);
-                Operand::Encrypted(value.ok_or_else(|| malformed("an operand is not computed yet"))?)
+            GraphOperand::Value(_) => {
+                let array = self.operands.get(index).and_then(Option::as_ref);
+                Operand::Encrypted(array.ok_or_else(|| malformed("an operand is not computed yet"))?)
             }
             GraphOperand::Number(number) => Operand::Number(number),
             GraphOperand::Integer(number) => Operand::Integer(number),
@@ -256,77 +256,37 @@ impl<'c> Call<'c> {
     }
 }
 
-/// The node after which each value is not used any more; the number of nodes for results.
-fn last_uses(graph: &ArrayGraph, results: &[usize]) -> Vec<usize> {
-    let mut last = vec![0; graph.inputs + graph.nodes.len()];
-    for (index, node) in graph.nodes.iter().enumerate() {
-        for operand in &node.operands {
-            if let GraphOperand::Value(value) = *operand
-                && let Some(last) = last.get_mut(value)
-            {
-                *last = index;
-            }
-        }
-    }
-    for &result in results {
-        if let Some(last) = last.get_mut(result) {
-            *last = graph.nodes.len();
-        }
-    }
-    last
+/// What the nodes of a graph are computed with, beside their operands.
+#[derive(Clone, Copy)]
+pub(super) struct Replay<'r> {
+    pub(super) graph: &'r ArrayGraph,
+    /// The values that are bootstrapped once they are computed, ascending, and the plans of bootstraps.
+    pub(super) refresh: (&'r [usize], &'r AutomaticPlans),
+    /// The plain inputs.
+    pub(super) plain: &'r [Arc<PlainArray>],
 }
 
-/// The values `results` of a graph, computed from `inputs`, encrypted and plain; `refresh` are the values
-/// that are bootstrapped once they are computed by a plan of `bootstraps`, ascending. Operations are steps of
-/// `progress`. `seen` is called with each value.
-///
-/// # Errors
-/// Those of the operations, with the node that they belong to; [`CkksError::Unsuitable`] for a malformed
-/// node.
-pub(super) fn replay(
-    graph: &ArrayGraph,
-    results: &[usize],
-    refresh: &[usize],
-    (inputs, plain): (&[EncryptedArray], &[Arc<PlainArray>]),
-    (bootstraps, progress): (&AutomaticPlans, &Progress),
-    mut seen: impl FnMut(usize, &EncryptedArray) -> Result<(), CkksError>,
-) -> Result<Vec<EncryptedArray>, CkksError> {
-    let last = last_uses(graph, results);
-    let refreshed = |value: usize, array: EncryptedArray| {
+impl Replay<'_> {
+    /// A value as the others take it: bootstrapped, if it is one of those.
+    pub(super) fn refreshed(&self, value: usize, array: EncryptedArray) -> Result<EncryptedArray, CkksError> {
+        let (refresh, bootstraps) = self.refresh;
         if refresh.binary_search(&value).is_err() {
             return Ok(array);
         }
         let data = array.settled()?;
         array.beside(bootstraps.bootstrapped(&array.evaluator().without_bootstrapping(), &data)?)
-    };
-    let mut values: Vec<Option<EncryptedArray>> = Vec::with_capacity(last.len());
-    for (value, input) in inputs.iter().enumerate() {
-        let input = refreshed(value, input.clone())?;
-        seen(value, &input)?;
-        values.push(Some(input));
     }
-    let mut steps = progress.steps(graph.nodes.len());
-    for (index, node) in graph.nodes.iter().enumerate() {
-        steps.begin()?;
-        let value = values.len();
-        let call = Call { graph, node, values: &values, plain };
+
+    /// The value of node `index`, from the encrypted arrays among its operands, each in its place.
+    pub(super) fn value(
+        &self,
+        index: usize,
+        operands: &[Option<EncryptedArray>],
+    ) -> Result<EncryptedArray, CkksError> {
+        let node = self.graph.nodes.get(index).ok_or_else(|| malformed("there is no such operation"))?;
+        let call = Call { graph: self.graph, node, operands, plain: self.plain };
         let holder = call.array(0)?.evaluator().clone();
-        let compute = || refreshed(value, call.run()?);
-        let result = if node.stage.is_empty() { compute() } else { holder.stage(&node.stage, compute) }?;
-        seen(value, &result)?;
-        for operand in &node.operands {
-            if let GraphOperand::Value(value) = *operand
-                && last[value] == index
-            {
-                values[value] = None;
-            }
-        }
-        values.push((last[value] > index).then_some(result));
+        let compute = || self.refreshed(self.graph.inputs + index, call.run()?);
+        if node.stage.is_empty() { compute() } else { holder.stage(&node.stage, compute) }
     }
-    steps.finish()?;
-    let value = |&result: &usize| {
-        let value = values.get(result).cloned().flatten();
-        value.ok_or_else(|| malformed("a result is no value of the program"))
-    };
-    results.iter().map(value).collect()
 }

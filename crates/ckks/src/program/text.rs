@@ -49,6 +49,11 @@ fn operation_text(operation: &ArrayOperation) -> (String, Vec<String>) {
     }
 }
 
+/// The name of an operation.
+pub(super) fn operation_name(operation: &ArrayOperation) -> String {
+    operation_text(operation).0
+}
+
 /// The operations of a graph, one in a line.
 pub(super) fn graph_text(graph: &ArrayGraph, names: &[&str], plain: &[&str]) -> String {
     let value = |value: usize| match names.get(value) {

@@ -42,6 +42,7 @@ mod prelude;
 mod prepared;
 mod preset_digests;
 mod product_rings;
+mod program_runs;
 mod programs;
 mod rank_files;
 mod rank_security;

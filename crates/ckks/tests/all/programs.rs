@@ -17,21 +17,21 @@ use clathrate_ckks::{
     Runtime, SecretKey,
 };
 
-type Function = fn(&[EncryptedArray]) -> Result<EncryptedArray, CkksError>;
+pub type Function = fn(&[EncryptedArray]) -> Result<EncryptedArray, CkksError>;
 
 /// A function, the arrays that it takes, and the preset whose parameters it runs with.
-struct Case {
-    what: &'static str,
-    inputs: Vec<ProgramInput>,
-    preset: &'static str,
-    function: Function,
+pub struct Case {
+    pub what: &'static str,
+    pub inputs: Vec<ProgramInput>,
+    pub preset: &'static str,
+    pub function: Function,
 }
 
-fn vector(name: &str, length: usize) -> ProgramInput {
+pub fn vector(name: &str, length: usize) -> ProgramInput {
     ProgramInput::new(name, &[length]).with_bound(1.0)
 }
 
-fn matrix(rows: usize, columns: usize) -> ProgramInput {
+pub fn matrix(rows: usize, columns: usize) -> ProgramInput {
     ProgramInput::new("m", &[rows, columns]).with_bound(1.0)
 }
 
@@ -47,7 +47,7 @@ fn complex(input: ProgramInput) -> ProgramInput {
     ProgramInput { is_complex: true, ..input }
 }
 
-fn plain(shape: &[usize]) -> PlainArray {
+pub fn plain(shape: &[usize]) -> PlainArray {
     let count = shape.iter().product();
     PlainArray::new(Values::Real((0..count).map(|i| 0.25 + i as f64 / 16.0).collect()), shape.to_vec())
 }
@@ -65,7 +65,7 @@ fn one() -> Vec<ProgramInput> {
 }
 
 /// A case for every operation, and for their arguments.
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let mut cases = vec![
         case("add", two(), |x| x[0].add(&x[1])),
         case("add plain", one(), |x| x[0].add(plain(&[6]))?.add(1.5)?.add(2)),
@@ -161,19 +161,19 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn record(case: &Case) -> Result<RecordedFunction, CkksError> {
+pub fn record(case: &Case) -> Result<RecordedFunction, CkksError> {
     let recording = FunctionRecording::new(&case.inputs)?;
     let result = (case.function)(recording.symbols())?;
     recording.finish(&[&result], Arrangement::Array(0))
 }
 
-fn compiled(function: RecordedFunction, preset: &str) -> Result<Program, CkksError> {
+pub fn compiled(function: RecordedFunction, preset: &str) -> Result<Program, CkksError> {
     let options = CompileOptions { params: Some(params(preset)), ..CompileOptions::default() };
     Program::compile(&[function], &options)
 }
 
 /// Encrypted inputs of a program.
-fn encrypted(program: &Program, owner: &SecretKey) -> Vec<Ciphertext> {
+pub fn encrypted(program: &Program, owner: &SecretKey) -> Vec<Ciphertext> {
     let inputs = program.inputs().iter().enumerate();
     inputs
         .map(|(index, input)| {

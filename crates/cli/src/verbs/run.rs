@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) 
     let mut lines = Vec::new();
     let mut documents = Vec::new();
     for ((result, output), name) in results.iter().zip(&arguments.outputs).zip(&names) {
-        let bytes = files::save(output, result)?;
+        let bytes = files::save(output, &**result)?;
         lines.push(format!("wrote {} ({}): {}", output.display(), size(bytes), describe(result)));
         let mut own = document(result, output, bytes);
         own["name"] = json!(name);

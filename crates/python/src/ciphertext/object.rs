@@ -3,6 +3,8 @@
 //! A ciphertext may carry evaluation keys (`with_keys`), which results inherit: that is how an operator finds
 //! them. They are shared, never copied, and never part of a file or a pickle.
 
+use std::sync::Arc;
+
 use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::{Ciphertext, CkksError, Evaluator, Progress};
 use pyo3::prelude::*;
@@ -27,7 +29,8 @@ impl PyCiphertext {
     ///
     /// # Errors
     /// Those of allocating a Python object.
-    pub fn new(py: Python<'_>, data: Ciphertext, params: &Py<PyParams>) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, data: impl Into<Arc<Ciphertext>>, params: &Py<PyParams>) -> PyResult<Self> {
+        let data = data.into();
         let params = PyParams::of(py, data.params(), params)?;
         let evaluator = Evaluator::new(data.params());
         Ok(Self::made(EncryptedArray::new(data, &evaluator), params, None))
@@ -54,7 +57,7 @@ impl PyCiphertext {
     /// Those of allocating a Python object.
     pub fn with(
         py: Python<'_>,
-        data: Ciphertext,
+        data: impl Into<Arc<Ciphertext>>,
         params: &Py<PyParams>,
         keys: Option<&Py<PyEvaluationKeys>>,
     ) -> PyResult<Self> {
