@@ -92,6 +92,37 @@ class ProgramResult:
 
 
 @dataclass(frozen=True)
+class Task:
+    """One operation of a program as a piece of work; `Program.tasks` lists them.
+
+    Attributes
+    ----------
+    value : int
+        The number of the value that it gives; inputs have the first numbers.
+    name : str
+        The name of the stage that it belongs to, or else of its operation.
+    inputs : tuple of int
+        The numbers of the values that it takes.
+    seconds : float
+        The predicted time of one thread.
+    bytes : int
+        The bytes of the value.
+
+    Examples
+    --------
+    >>> program = cl.compile(lambda x, y: (x * y).sum(), cl.Input((10,), bound=1.0), cl.Input((10,), bound=1.0))
+    >>> [(task.value, task.name, task.inputs) for task in program.tasks]
+    [(2, 'mul', (0, 1)), (3, 'sum', (2,))]
+    """
+
+    value: int
+    name: str
+    inputs: tuple[int, ...]
+    seconds: float
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Check:
     """What a program does with sample data, found without encryption; `Program.check` makes it.
 
@@ -289,6 +320,11 @@ class Program(ForOwner, of=native.Program):
         """The most bytes that encrypted arrays take at once, as `Trace.peak_bytes` counts them."""
         return self._native.recording.peak_bytes
 
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Its operations as pieces of work, in an order in which they can be done."""
+        return tuple(Task(value, name, tuple(inputs), seconds, size) for value, name, inputs, seconds, size in self._native.tasks)
+
     def explain(self) -> str:
         """What was chosen and what is predicted, as text.
 
@@ -323,8 +359,12 @@ class Program(ForOwner, of=native.Program):
         """
         return self._native.graph_text()
 
-    def run(self, keys: EvaluationKeys | None, *inputs: Ciphertext | ArrayLike, progress: Progress = None) -> Any:
+    def run(
+        self, keys: EvaluationKeys | None, *inputs: Ciphertext | ArrayLike, progress: Progress = None, store: AnyPath | None = None
+    ) -> Any:
         """Computes the results of encrypted inputs.
+
+        Operations that do not depend on each other run at the same time, on as many threads as the runtime has.
 
         Parameters
         ----------
@@ -334,7 +374,11 @@ class Program(ForOwner, of=native.Program):
             The arrays in the order of the function's parameters, encrypted for the program (`SecretKey.encrypt(program, ...)`); plain
             inputs as they are.
         progress : bool or callable, optional
-            True shows a progress bar. A function is called with (steps done, steps in all) and may return False to stop.
+            True shows a progress bar. A function is called with (steps done, 1000), where a step is a share of the predicted time, and may
+            return False to stop.
+        store : str, bytes or path-like, optional
+            A folder in which the values that are needed next are stored from time to time, which takes at most a twentieth of the time. If
+            the run is killed, the same call goes on from there. A run that ends leaves nothing in the folder.
 
         Returns
         -------
@@ -354,6 +398,8 @@ class Program(ForOwner, of=native.Program):
             For inputs and keys of several owners.
         MissingKeyError
             For keys of another program.
+        FileAccessError
+            Where values cannot be stored in the folder.
 
         Examples
         --------
@@ -365,7 +411,7 @@ class Program(ForOwner, of=native.Program):
         array([ 4. , 10. ,  1.5])
         """
         encrypted, plain = self._sorted(inputs)
-        found = self._native.run(unwrap(keys), encrypted, plain, progress)
+        found = self._native.run(unwrap(keys), encrypted, plain, progress, store)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
 
     def for_owner(self) -> OwnerPart:

@@ -23,6 +23,7 @@ class _Bar:
 
     def __init__(self, tqdm: Any, description: str, **options: Any) -> None:
         self._tqdm = tqdm
+        self._description = description
         self._options = {"desc": description, **options}
         self._bar: Any = None
 
@@ -32,6 +33,12 @@ class _Bar:
         if self._bar is None:
             self._bar = self._tqdm(total=total, **self._options)
         self._bar.update(done - self._bar.n)
+
+    def stage(self, name: str) -> None:
+        """Shows the name of the stage that begins."""
+        self._options["desc"] = f"{self._description}: {name}"
+        if self._bar is not None:
+            self._bar.set_description(self._options["desc"], refresh=False)
 
     def close(self) -> None:
         if self._bar is not None:

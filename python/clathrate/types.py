@@ -5,7 +5,7 @@ from ._ciphertext.sharing import Comparison
 from ._layout import Layout
 from ._params.reports import Explanation, SwitchingReport
 from ._polynomial import PolynomialExplanation
-from ._program import Check, DecryptedValue, OwnerPart
+from ._program import Check, DecryptedValue, OwnerPart, Task
 from ._trace import StageCost, Trace
 from ._transposed import TransposedCiphertext
 
@@ -20,6 +20,7 @@ __all__ = [
     "PolynomialExplanation",
     "StageCost",
     "SwitchingReport",
+    "Task",
     "Trace",
     "TransposedCiphertext",
 ]

@@ -1,7 +1,7 @@
 //! Pieces of work that run at the same time, each on a thread of its own.
 //!
-//! While several do, each computes on its thread alone: an engine that gave rows of one piece to the threads of
-//! another would make both wait. A piece that is the last one at work has the engine's threads again.
+//! While several do, each computes on its thread alone: an engine that gave rows of one piece to the threads
+//! of another would make both wait. A piece that is the last one at work has the engine's threads again.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -506,6 +506,9 @@ pub(crate) struct RunProgram {
     /// The ciphertext to write for each result, in the order of the results; give the option for each
     #[arg(long = "output", value_name = "FILE", required = true)]
     pub outputs: Vec<PathBuf>,
+    /// A folder for what is computed: a run that is killed goes on from there when it is started again
+    #[arg(long, value_name = "FOLDER")]
+    pub store: Option<PathBuf>,
     /// Which parameters are accepted.
     #[command(flatten)]
     pub accepted: Accepted,

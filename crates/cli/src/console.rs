@@ -71,7 +71,13 @@ impl Console {
     /// A bar for work that may take long, shown only on a terminal.
     pub(crate) fn progress(&self, what: &'static str) -> Bar {
         let enabled = !self.json && !self.quiet && io::stderr().is_terminal();
-        Bar(Arc::new(Mutex::new(Shown { what, enabled, started: Instant::now(), bar: None })))
+        Bar(Arc::new(Mutex::new(Shown {
+            what,
+            stage: String::new(),
+            enabled,
+            started: Instant::now(),
+            bar: None,
+        })))
     }
 }
 
@@ -87,6 +93,7 @@ pub(crate) struct Bar(Arc<Mutex<Shown>>);
 #[derive(Debug)]
 struct Shown {
     what: &'static str,
+    stage: String,
     enabled: bool,
     started: Instant,
     bar: Option<ProgressBar>,
@@ -97,8 +104,10 @@ impl Bar {
     pub(crate) fn progress(&self) -> Progress {
         let shown = self.0.clone();
         Progress::new(move |event| {
-            if let Event::Steps { done, total } = event {
-                lock(&shown).show(done, total);
+            match event {
+                Event::Steps { done, total } => lock(&shown).show(done, total),
+                Event::Stage(name) => lock(&shown).stage(name),
+                _ => {}
             }
             true
         })
@@ -110,10 +119,22 @@ fn lock(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
 }
 
 impl Shown {
+    /// The name of the stage beside that of the whole.
+    fn stage(&mut self, name: &str) {
+        self.stage = name.to_owned();
+        if let Some(bar) = &self.bar {
+            bar.set_message(self.message());
+        }
+    }
+
+    fn message(&self) -> String {
+        if self.stage.is_empty() { self.what.to_owned() } else { format!("{}: {}", self.what, self.stage) }
+    }
+
     fn show(&mut self, done: usize, total: usize) {
         if self.enabled && self.bar.is_none() && done < total && self.started.elapsed() > PATIENCE {
             let style = ProgressStyle::with_template("{msg:>10} [{bar:32}] {pos}/{len} {eta}");
-            let bar = ProgressBar::new(total as u64).with_message(self.what);
+            let bar = ProgressBar::new(total as u64).with_message(self.message());
             self.bar = Some(style.map(|style| bar.clone().with_style(style)).unwrap_or(bar));
         }
         if let Some(bar) = &self.bar {

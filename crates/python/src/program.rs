@@ -4,7 +4,7 @@ use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
     Arrangement, CompileOptions, FunctionRecording, OwnerPart, Program, ProgramInput, RecordedFunction,
-    ValueForecast,
+    STORE_PAUSE, Task, ValueForecast,
 };
 use clathrate_ckks::{CkksError, Encoding, Evaluator};
 use pyo3::prelude::*;
@@ -262,6 +262,13 @@ impl PyProgram {
         PyRecording::new(self.program.forecast().recording().clone())
     }
 
+    // Of each task: the value that it gives, its name, the values that it takes, seconds, and bytes.
+    #[getter]
+    fn tasks(&self) -> Vec<(usize, String, Vec<usize>, f64, usize)> {
+        let row = |task: Task| (task.value, task.name, task.inputs, task.seconds, task.bytes);
+        self.program.tasks().into_iter().map(row).collect()
+    }
+
     #[getter]
     fn operations(&self) -> usize {
         self.program.graph().nodes.len()
@@ -298,6 +305,7 @@ impl PyProgram {
         inputs: Vec<Py<PyCiphertext>>,
         plain: Vec<Bound<'_, PyAny>>,
         progress: Option<&Bound<'_, PyAny>>,
+        store: Option<FilePath>,
     ) -> PyResult<Vec<PyCiphertext>> {
         let keys = keys.map(attachable).transpose()?;
         let evaluator = match &keys {
@@ -308,7 +316,11 @@ impl PyProgram {
         let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
         let plain = plain_arrays(&plain)?;
         let results = running(py, progress, "run", |progress| {
-            self.program.run(&evaluator.with_progress(progress.clone()), &inputs, &plain)
+            let evaluator = evaluator.with_progress(progress.clone());
+            match &store {
+                Some(folder) => self.program.run_stored(&evaluator, &inputs, &plain, (folder, STORE_PAUSE)),
+                None => self.program.run(&evaluator, &inputs, &plain),
+            }
         })?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
     }

@@ -124,10 +124,15 @@ impl Reports {
 
     /// Whether the operation that reports `event` continues.
     fn go_on(&self, event: Event<'_>) -> bool {
-        let mut state = self.state();
-        if state.failure.is_some() {
+        if self.state().failure.is_some() {
             return false;
         }
+        if let Event::Stage(name) = event
+            && self.callback.bar
+        {
+            Python::attach(|py| self.callback.stage(py, name));
+        }
+        let mut state = self.state();
         let shown = self.callback.call.is_some();
         let steps = match event {
             Event::Steps { done, total } if shown && total > self.more_than => Some((done, total)),
@@ -237,6 +242,13 @@ impl Callback {
         let _within = Reporting::begin();
         let answer = call.bind(py).call1((done, total))?;
         Ok(!answer.extract::<bool>().is_ok_and(|go_on| !go_on))
+    }
+
+    /// Shows the name of the stage that begins; a bar that cannot goes on.
+    fn stage(&self, py: Python<'_>, name: &str) {
+        if let Some(bar) = &self.call {
+            let _ = bar.bind(py).call_method1("stage", (name,));
+        }
     }
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {

@@ -110,7 +110,8 @@ pub struct CpuEngine {
 }
 
 /// What is done with each word. To hand work to other threads and to wait for them takes 20 to 50
-/// microseconds, and a few times as long on virtual machines: smaller work is done sooner on the calling thread.
+/// microseconds, and a few times as long on virtual machines: smaller work is done sooner on the calling
+/// thread.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     /// A transform, a base conversion or a sum of products: a few nanoseconds a word.

@@ -50,6 +50,7 @@ pub use recording::{FunctionRecording, RecordedFunction};
 pub use schedule::Task;
 pub use search::Candidate;
 pub use stored::ProgramMetadata;
+pub use stored_run::STORE_PAUSE;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -212,9 +213,9 @@ impl Program {
         self.run_given(&given, BTreeMap::new(), evaluator, &|_| Ok(()))
     }
 
-    /// As [`Program::run`], where the values that are needed next are stored in `folder` from time to time, at
-    /// least `pause` after the last time: a run of the same program on the same inputs that was killed goes on
-    /// from there. A finished run leaves nothing in the folder.
+    /// As [`Program::run`], where the values that are needed next are stored in `folder` from time to time,
+    /// at least `pause` after the last time: a run of the same program on the same inputs that was killed
+    /// goes on from there. A finished run leaves nothing in the folder.
     ///
     /// # Errors
     /// As [`Program::run`], and those of the folder and its files.

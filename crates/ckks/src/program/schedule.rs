@@ -1,10 +1,11 @@
-//! The order in which the operations of a program are computed: one after the other, or side by side where the
-//! engine has threads for several.
+//! The order in which the operations of a program are computed: one after the other, or side by side where
+//! the engine has threads for several.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use clathrate_arith::workers::WorkGroup;
 
@@ -30,6 +31,9 @@ pub struct Task {
 
 /// The steps that a program counts to, whatever its operations: a step is a share of the predicted time.
 pub(super) const STEPS: usize = 1000;
+
+/// How long a thread without work waits before it asks whether the computation goes on.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The numbers of the values that a node takes, each once.
 pub(super) fn values_of(node: &GraphNode) -> Vec<usize> {
@@ -154,7 +158,8 @@ impl<'g> Values<'g> {
     }
 }
 
-/// Computes what is left, one node after the other; `seen` is called with the number of each value and the value.
+/// Computes what is left, one node after the other; `seen` is called with the number of each value and the
+/// value.
 ///
 /// # Errors
 /// Those of the operations and of `seen`.
@@ -228,7 +233,8 @@ fn steps_at(done: &Mutex<f64>, more: f64) -> usize {
 /// What workers share.
 struct Shared<'g> {
     values: Values<'g>,
-    /// Nodes whose operands are there; the first of the graph is taken first, so that memory is that of their order.
+    /// Nodes whose operands are there; the first of the graph is taken first, so that memory is that of their
+    /// order.
     ready: BinaryHeap<Reverse<usize>>,
     /// The operands that each node waits for.
     waiting: Vec<usize>,
@@ -238,6 +244,16 @@ struct Shared<'g> {
     failure: Option<(usize, CkksError)>,
     /// Whether no more nodes begin.
     stops: bool,
+}
+
+impl Shared<'_> {
+    /// Begins no more nodes, because node `index` failed.
+    fn stop(&mut self, index: usize, error: CkksError) {
+        self.stops = true;
+        if self.failure.as_ref().is_none_or(|(first, _)| index < *first) {
+            self.failure = Some((index, error));
+        }
+    }
 }
 
 /// Called after each node with what copies the values that are still needed.
@@ -274,7 +290,18 @@ impl<'g> Crew<'_, 'g> {
             if let Some(Reverse(index)) = shared.ready.pop() {
                 return Some((index, shared.values.operands(index)));
             }
-            shared = self.changed.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            let waited = self.changed.wait_timeout(shared, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            shared = waited.0;
+            if waited.1.timed_out() {
+                drop(shared);
+                // Only the caller's thread may learn of an interruption.
+                let cancelled = self.progress.report(Event::Working).err();
+                shared = self.lock();
+                if let Some(cancelled) = cancelled {
+                    shared.stop(usize::MAX, cancelled.into());
+                    self.changed.notify_all();
+                }
+            }
         }
     }
 
@@ -320,16 +347,15 @@ impl<'g> Crew<'_, 'g> {
             let outcome = catch_unwind(AssertUnwindSafe(|| self.group.run(work)));
             if !matches!(outcome, Ok(Ok(()))) {
                 let mut shared = self.lock();
-                shared.stops = true;
-                if let Ok(Err(error)) = outcome {
-                    if shared.failure.as_ref().is_none_or(|(first, _)| index < *first) {
-                        shared.failure = Some((index, error));
+                self.changed.notify_all();
+                match outcome {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => shared.stop(index, error),
+                    Err(panic) => {
+                        shared.stops = true;
+                        drop(shared);
+                        resume_unwind(panic);
                     }
-                    self.changed.notify_all();
-                } else if let Err(panic) = outcome {
-                    self.changed.notify_all();
-                    drop(shared);
-                    resume_unwind(panic);
                 }
             }
         }
@@ -339,8 +365,8 @@ impl<'g> Crew<'_, 'g> {
 /// Computes what is left of a graph on at most `workers` threads, this one among them; returns the values.
 ///
 /// # Errors
-/// Those of the operations: of several, that of the first node of the graph. [`CkksError::Cancelled`] where the
-/// receiver of `progress` cancels.
+/// Those of the operations: of several, that of the first node of the graph. [`CkksError::Cancelled`] where
+/// the receiver of `progress` cancels.
 pub(super) fn side_by_side<'g>(
     replay: &Replay<'_>,
     values: Values<'g>,
@@ -353,6 +379,7 @@ pub(super) fn side_by_side<'g>(
     let ready = values.left().filter(|&index| waiting[index] == 0).map(Reverse).collect();
     let (unfinished, workers) = (values.left().count(), workers.min(values.width()));
     let advance = Advance::new(progress, &times, &values.left);
+    advance.steps.at(steps_at(&advance.done, 0.0), STEPS)?;
     let mut users = vec![Vec::new(); values.values.len()];
     for (index, task) in tasks.iter().enumerate() {
         task.inputs.iter().for_each(|&value| users[value].push(index));

@@ -1,8 +1,8 @@
-//! Runs that can go on after they were killed: from time to time, the values that are needed next are written to
-//! files of a folder. A run of the same program on the same inputs begins with those that it finds there.
+//! Runs that can go on after they were killed: from time to time, the values that are needed next are written
+//! to files of a folder. A run of the same program on the same inputs begins with those that it finds there.
 //!
-//! Each file appears whole or not at all, and a value's file is removed only after the files of what was computed
-//! from it are written, so every set of files that a killed run leaves is enough to go on.
+//! Each file appears whole or not at all, and a value's file is removed only after the files of what was
+//! computed from it are written, so every set of files that a killed run leaves is enough to go on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,6 +23,9 @@ use crate::file::{FileError, FileReader, Stored};
 
 /// Values are stored at most once in so many times as it takes to store them.
 const SPARING: u32 = 20;
+
+/// The least time between two stores, where the caller has no other wish.
+pub const STORE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The stored values of one run.
 #[derive(Debug)]

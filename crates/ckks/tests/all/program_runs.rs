@@ -1,5 +1,5 @@
-//! Runs of programs: operations side by side give the bits of operations in order; what stops a run stops it once,
-//! and a run that stored its values goes on.
+//! Runs of programs: operations side by side give the bits of operations in order; what stops a run stops it
+//! once, and a run that stored its values goes on.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -119,8 +119,11 @@ fn tasks_are_the_operations_with_what_they_take_and_cost() {
     assert!(tasks.iter().any(|task| task.name == "mean") && tasks.iter().any(|task| task.name == "rotate"));
 }
 
+/// Steps that were reported, and how many there are.
+type Steps = Arc<Mutex<Vec<(usize, usize)>>>;
+
 /// A receiver that writes down steps, and stops after so many reports.
-fn stopping_after(reports: usize) -> (Progress, Arc<Mutex<Vec<(usize, usize)>>>) {
+fn stopping_after(reports: usize) -> (Progress, Steps) {
     let (steps, count) = (Arc::new(Mutex::new(Vec::new())), AtomicUsize::new(0));
     let seen = steps.clone();
     let progress = Progress::new(move |event| {
@@ -201,7 +204,7 @@ fn stored_values_are_those_of_one_run() {
     assert!(matches!(stored(&evaluator, &data), Err(CkksError::File(_))));
     // A value of another program under the name of one of this.
     std::fs::write(&path, data[2].to_file_bytes().expect("a file")).expect("writable");
-    let text = stored(&evaluator, &data).err().expect("a refusal").to_string();
+    let text = stored(&evaluator, &data).expect_err("a refusal").to_string();
     assert!(text.contains("remove it"), "{text}");
     std::fs::write(&path, &bytes).expect("writable");
     assert_same("whole again", &stored(&evaluator, &data).expect("runs"), &expected);
