@@ -124,14 +124,15 @@ impl Weights {
         Self::rounded_to(Matrix::new(rows, inner, &values), scale, shift)
     }
 
-    /// The weights rounded to multiples of `2^shift` at the same scale.
+    /// The weights rounded to multiples of `2^shift` at the same scale. Their estimates leave the error of
+    /// rounding to the caller.
     pub(super) fn rounded_to(
         Matrix { rows, columns: inner, values }: Matrix<'_>,
         scale: f64,
         shift: u32,
     ) -> Result<Self, CkksError> {
         let unit = f64::from(shift).exp2();
-        let coarse = Self::new(rows, inner, values, scale)?;
+        let coarse = Self { rounding: (0.0, 0.0), ..Self::new(rows, inner, values, scale)? };
         if shift == 0 {
             return Ok(coarse);
         }

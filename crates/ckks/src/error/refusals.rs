@@ -128,9 +128,9 @@ impl CkksError {
     }
 
     /// Numbers that may be too large for a bootstrap, by their declared bound.
-    pub(crate) fn beyond_range(operation: &str, bound: f64) -> Self {
+    pub(crate) fn beyond_range(operation: &str, bound: f64, remedy: &str) -> Self {
         let reason = format!(
-            "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}; above the lowest level of the application they are divided by a power of two on the way: bootstrap at a higher level, divide by a plain number before and multiply by it behind, or declare a smaller bound where they are smaller (`with_bound`)"
+            "{operation} takes numbers of magnitude at most 1, and by the declared bound they may be as large as {bound:.3e}: {remedy}, divide by a plain number before and multiply by it behind, or declare a smaller bound where they are smaller (`with_bound`)"
         );
         Self::TooLarge { reason }
     }
@@ -138,7 +138,7 @@ impl CkksError {
     /// Numbers that may be outside the domain of a polynomial, by their declared bound.
     pub(crate) fn outside_domain(bound: f64, low: f64, high: f64) -> Self {
         let reason = format!(
-            "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`)",
+            "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`); where all numbers are in the domain by your word, take the bound away before, `with_bound(None)`, and declare that of the result behind",
             -bound
         );
         Self::TooLarge { reason }

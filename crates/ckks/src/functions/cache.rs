@@ -53,6 +53,8 @@ pub(super) fn kept_or(
 /// Those of [`Polynomial::fit_within`].
 pub(super) fn fitted(curve: Curve, error: f64, domain: (f64, f64)) -> Result<Composition, CkksError> {
     kept_or(Wanted::Fit { curve, error, domain }, || {
-        Polynomial::fit_within(|x| curve.at(x), error, domain).map(|polynomial| vec![polynomial])
+        let polynomial = Polynomial::fit_within(|x| curve.at(x), error, domain)?;
+        let above_zero = matches!(curve, Curve::Smooth(function) if function.is_above_zero());
+        Ok(vec![if above_zero { polynomial.by_word() } else { polynomial }])
     })
 }

@@ -3,7 +3,9 @@
 
 use crate::common::{decrypt, params, secret};
 use clathrate_ckks::circuits::matrix::Weights;
+use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::file::{FileReader, Stored};
+use clathrate_ckks::functions::SmoothFunction;
 use clathrate_ckks::keys::{EncryptOptions, KeyLevel, Lanes};
 use clathrate_ckks::{
     Ciphertext, CkksError, Encoding, Evaluator, KeyNeeds, Level, Params, Polynomial, PolynomialBasis,
@@ -112,9 +114,38 @@ fn polynomials_are_bounded_on_their_domain_alone() {
     );
     // The remedies: a domain that holds the numbers, or another bound.
     polynomial(-3.0, 4.0).apply(&e, &x.with_bound(Some(3.0)).unwrap()).unwrap();
-    // A bound on magnitudes says nothing of the sign, which a domain of positive numbers takes for granted.
-    polynomial(0.5, 4.0).apply(&e, &x).unwrap();
-    assert!(polynomial(0.5, 3.0).apply(&e, &x).is_err());
+    // A bound on magnitudes says nothing of the sign: of a domain on one side of zero it holds no numbers.
+    for (low, high) in [(0.5, 4.0), (0.0, 4.0), (-4.0, 0.0), (-4.0, -1.0), (0.5, 100.0)] {
+        let refused = polynomial(low, high).apply(&e, &x).unwrap_err().to_string();
+        assert!(refused.contains("with_bound(None)"), "{refused}");
+        // The remedy: the caller's word.
+        let by_word = polynomial(low, high).apply(&e, &x.with_bound(None).unwrap()).unwrap();
+        assert_eq!(by_word.with_bound(Some(1.0)).unwrap().bound(), Some(1.0));
+    }
+}
+
+/// Functions of all numbers take intervals that hold those of the bound; functions of numbers above zero take
+/// the caller's word for the sign.
+#[test]
+fn functions_take_intervals_that_hold_the_numbers_of_the_bound() {
+    let owner = secret(&params("insecure_deep"), 8);
+    let e = Evaluator::with_keys(owner.evaluation_keys(&KeyNeeds::new().relinearise(KeyLevel::Top)).unwrap());
+    let x = EncryptedArray::new(declared(&owner, 4.0), &e);
+    let free = EncryptedArray::new(declared(&owner, 4.0).with_bound(None).unwrap(), &e);
+    for function in SmoothFunction::ALL {
+        for (domain, holds) in
+            [((0.5, 4.0), false), ((0.5, 3.0), false), ((-4.0, 4.0), true), ((-3.0, 5.0), false)]
+        {
+            let above_zero = function.is_above_zero();
+            if above_zero && domain.0 < 0.0 {
+                continue;
+            }
+            let found = x.smooth(function, 1e-1, Some(domain));
+            let takes = holds || (above_zero && domain.1 >= 4.0);
+            assert_eq!(found.is_ok(), takes, "{} on {domain:?}: {:?}", function.name(), found.err());
+            free.smooth(function, 1e-1, Some(domain)).expect("without a bound");
+        }
+    }
 }
 
 #[test]

@@ -567,6 +567,61 @@ fn rows_apart_are_multiplied_and_brought_back_into_lanes() {
 }
 
 #[test]
+fn products_have_the_bounds_and_errors_of_their_dry_run() {
+    let params = params("insecure_matmul");
+    let sk = secret(&params, 3);
+    let (rows, inner, columns) = (8, 64, 64);
+    let run = |factor: f64, bodies: usize, products: usize, bound: Option<f64>| {
+        let options = EncryptOptions { bound, ..under_masks(bodies) };
+        let x = encrypt_as(&sk, &Values::Real(noise(inner * columns, 1)), &[inner, columns], options, 5);
+        let weights: Vec<f64> = noise(rows * inner, 2).iter().map(|weight| factor * weight).collect();
+        let options = PreparedOptions { products: Some(products), ..PreparedOptions::default() };
+        let (ev, matrix) =
+            prepared(&sk, PreparedPlan::new(rows, inner, &weights, &x, options).expect("plan"));
+        let largest = weights.chunks(inner).map(|row| row.iter().map(|weight| weight.abs()).sum::<f64>());
+        let dry = Evaluator::recording(&params);
+        let symbol =
+            Ciphertext::symbol_with(&params, x.shape(), *x.layout(), x.secret(), x.level(), x.scale());
+        let symbol = dry.take_symbol_of(symbol.expect("symbol"), x.estimate().clone()).expect("taken");
+        let bytes = matrix.to_file_bytes().expect("file");
+        let read = PreparedMatrix::from_reader(&FileReader::from_bytes(&bytes).expect("readable"), &params);
+        let results = [
+            matrix.multiply(&ev, &x),
+            read.expect("matrix").multiply(&ev, &x),
+            matrix.multiply(&dry, &symbol),
+        ];
+        (results, largest.fold(0.0, f64::max))
+    };
+    for (bodies, products) in [(1, 2), (4, 1), (4, 2)] {
+        for factor in [1.0, 20.0] {
+            let (results, largest) = run(factor, bodies, products, Some(1.0));
+            let [y, read, dry] = results.map(|result| result.expect("a product"));
+            let bound = y.bound().expect("a bound");
+            assert!((largest * 0.999..=largest * 1.001).contains(&bound), "{bound} of {largest}");
+            assert_eq!(
+                (y.bound(), y.error_bound(), y.error_rms()),
+                (dry.bound(), dry.error_bound(), dry.error_rms())
+            );
+            // A file has the rounded weights.
+            for (own, other) in [
+                (y.bound(), read.bound()),
+                (y.error_bound(), read.error_bound()),
+                (y.error_rms(), read.error_rms()),
+            ] {
+                assert!((own.expect("known") / other.expect("known") - 1.0).abs() < 1e-6);
+            }
+        }
+        // Products that would wrap are refused, on data as on symbols.
+        let (results, _) = run(1e7, bodies, products, Some(1.0));
+        for result in results {
+            assert!(matches!(result, Err(CkksError::TooLarge { .. })), "{:?}", result.map(|y| y.bound()));
+        }
+        let (results, _) = run(1.0, bodies, products, None);
+        assert!(results.into_iter().all(|result| result.expect("a product").bound().is_none()));
+    }
+}
+
+#[test]
 fn prepared_matrices_come_back_from_files() {
     let params = params("insecure_matmul");
     let sk = secret(&params, 3);

@@ -421,6 +421,37 @@ fn as_many_bootstraps_fail_as_the_plan_says() {
     assert!(failed == 0.0 && log2_failure <= -128.0, "{failed} failed at 2^{log2_failure}");
 }
 
+/// A bootstrap takes numbers up to 1: what is declared to be larger is refused, and what is not is as large as declared.
+#[test]
+fn declared_bounds_of_samples_hold_or_are_refused() {
+    let params = params("insecure_boot");
+    let sk = secret(&params, 5);
+    let options = SamplesOptions { count: Some(100), ..SamplesOptions::default() };
+    let data: Vec<f64> = noise(100, 7).iter().map(|x| 0.5 * x).collect();
+    let (plan, samples) = sent(&params, &sk, &options, &data);
+    let ev = evaluator(&sk, plan.needs());
+    for bound in [0.5, 1.0, 1.0001] {
+        let declared = samples.with_bound(Some(bound)).expect("a bound");
+        for fresh in [plan.run(&ev, &declared), plan.run_on(&ev, &[&declared])] {
+            let fresh = fresh.expect("in slots");
+            let found = fresh.bound().expect("a bound");
+            assert!((bound..=1.001 * bound).contains(&found), "{found}");
+            assert!(deviation(&parts(sk.decrypt(&fresh).expect("numbers"))[..100], &data) < 1e-2);
+        }
+    }
+    for bound in [1.5, 8.0, 1000.0] {
+        let declared = samples.with_bound(Some(bound)).expect("a bound");
+        for refused in [
+            plan.run(&ev, &declared),
+            plan.run_on(&ev, &[&declared]),
+            plan.run_on(&ev, &[&samples, &declared]),
+        ] {
+            assert_refused!(refused, CkksError::TooLarge { .. }, "let clients divide", "with_bound");
+        }
+    }
+    assert_eq!(plan.run(&ev, &samples).expect("in slots").bound(), None);
+}
+
 #[test]
 fn samples_under_several_secrets_become_one_vector() {
     let params = params("insecure_boot");
@@ -457,6 +488,10 @@ fn samples_under_several_secrets_become_one_vector() {
             "{degree}: {:e}, {most:e}",
             deviation(&read, &data)
         );
+        // Each number is in one of the arrays.
+        let declared: Vec<_> = arrays.iter().map(|x| x.with_bound(Some(1.0)).expect("a bound")).collect();
+        let fresh = plan.run_on(&ev, &declared.iter().collect::<Vec<_>>()).expect("in slots");
+        assert!(fresh.bound().is_some_and(|bound| (1.0..1.001).contains(&bound)), "{:?}", fresh.bound());
         // The one array alone, of the plan's own secret, as by the shorter call.
         let alone = plan.run(&ev, &arrays[0]).expect("in slots");
         let same = plan.run_on(&ev, &[&arrays[0]]).expect("in slots");

@@ -39,7 +39,7 @@ pub(in crate::circuits) mod groups;
 mod options;
 mod order;
 mod plan;
-mod precision;
+pub(in crate::circuits) mod precision;
 mod raise;
 mod run;
 mod stage;

@@ -103,6 +103,21 @@ impl BootstrapError {
     }
 }
 
+/// Refuses an array whose bound exceeds 1.
+///
+/// # Errors
+/// [`CkksError::TooLarge`].
+pub(in crate::circuits) fn check_range(
+    operation: &str,
+    x: &Ciphertext,
+    remedy: &str,
+) -> Result<(), CkksError> {
+    match x.bound().filter(|&bound| bound > 1.0 + SLACK) {
+        Some(bound) => Err(CkksError::beyond_range(operation, bound, remedy)),
+        None => Ok(()),
+    }
+}
+
 impl BootstrapPlan {
     /// The predicted error, by source. After several rounds, the error of the last round counts, divided by
     /// the factor of that round.
@@ -278,10 +293,11 @@ impl BootstrapPlan {
     /// # Errors
     /// [`CkksError::TooLarge`].
     pub(in crate::circuits) fn check_range(&self, x: &Ciphertext) -> Result<(), CkksError> {
-        match x.bound().filter(|&bound| bound > 1.0 + SLACK) {
-            Some(bound) => Err(CkksError::beyond_range(BOOTSTRAP, bound)),
-            None => Ok(()),
-        }
+        check_range(
+            BOOTSTRAP,
+            x,
+            "bootstrap at a higher level than the lowest of the application, where they are divided by a power of two on the way",
+        )
     }
 
     /// The estimate of a bootstrapped array with the layout `to`, from the estimate of the array before, with

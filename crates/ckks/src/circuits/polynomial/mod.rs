@@ -96,6 +96,9 @@ pub struct Polynomial {
     coefficients: Vec<Complex64>,
     basis: PolynomialBasis,
     domain: (f64, f64),
+    /// Whether all numbers are in the domain by the caller's word: a function that numbers below zero do not
+    /// have.
+    is_by_word: bool,
 }
 
 /// Relative excess of a bound over the domain that is attributed to rounding.
@@ -151,7 +154,7 @@ impl Polynomial {
         }
         check_degree(coefficients.len() - 1)?;
         check_domain(domain)?;
-        Ok(Self { coefficients, basis, domain })
+        Ok(Self { coefficients, basis, domain, is_by_word: false })
     }
 
     /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points
@@ -242,15 +245,19 @@ impl Polynomial {
         self.basis != PolynomialBasis::Power || self.domain != UNIT_DOMAIN
     }
 
-    /// Refuses an array whose numbers may be outside of the domain by their bound. On a domain of only
-    /// positive or only negative numbers the caller is responsible for the sign, which a bound does not
-    /// include.
+    /// The same polynomial for numbers that are in its domain by the caller's word: a bound says how large
+    /// they are, and not that they are above zero.
+    pub(crate) fn by_word(self) -> Self {
+        Self { is_by_word: true, ..self }
+    }
+
+    /// Refuses an array whose numbers may be outside of the domain by their bound.
     ///
     /// # Errors
     /// [`CkksError::TooLarge`].
     pub(crate) fn check_inside(&self, x: &Ciphertext) -> Result<(), CkksError> {
         let (low, high) = self.domain;
-        let most = if low < 0.0 && high > 0.0 { high.min(-low) } else { high.abs().max(low.abs()) };
+        let most = if self.is_by_word { high.abs().max(low.abs()) } else { high.min(-low).max(0.0) };
         match x
             .bound()
             .filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex())

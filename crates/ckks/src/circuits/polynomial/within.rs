@@ -99,7 +99,12 @@ impl Polynomial {
             }
             if worst.0 <= error {
                 let coefficients = series.coefficients[..=degree].to_vec();
-                return Ok(Self { coefficients, basis: PolynomialBasis::Chebyshev, domain });
+                return Ok(Self {
+                    coefficients,
+                    basis: PolynomialBasis::Chebyshev,
+                    domain,
+                    is_by_word: false,
+                });
             }
             if worst.0 < best.0 {
                 best = worst;

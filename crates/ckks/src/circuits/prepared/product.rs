@@ -213,22 +213,21 @@ impl PreparedMatrix {
             secret: SecretName::Main,
             ..x.with_all((x.params(), shape), out, bundles, (level, scale))
         };
-        let estimated = |product: Ciphertext| -> Result<Ciphertext, CkksError> {
-            let (error, rounding) = (product.slot_error(plan.noise().total()), plan.weight_rounding());
-            let (typical, worst) = (product.estimate.typical, product.estimate.magnitude);
-            let product = product.estimated(|own| {
-                plan.weights().estimate(own).with_error(error).with_errors_of_factors(
-                    [false, true],
-                    rounding.0 * typical,
-                    rounding.1 * worst,
-                )
-            });
-            product.check_bound()?;
-            Ok(product)
-        };
+        let symbol = finish(Vec::new());
+        let (error, rounding) = (symbol.slot_error(plan.noise().total()), plan.weight_rounding());
+        let (typical, worst) = (symbol.estimate.typical, symbol.estimate.magnitude);
+        let symbol = symbol.estimated(|own| {
+            plan.weights().estimate(own).with_error(error).with_errors_of_factors(
+                [false, true],
+                rounding.0 * typical,
+                rounding.1 * worst,
+            )
+        });
+        // Numbers that would not fit are refused before anything is computed.
+        symbol.check_bound()?;
         if x.is_symbol() {
             evaluator.record_once(x, || Ok(plan.product_cost()))?;
-            return estimated(finish(Vec::new()));
+            return Ok(symbol);
         }
         let switcher = x.params().switcher()?;
         let (groups, polys) = (layout.groups(), out.row_groups());
@@ -246,7 +245,7 @@ impl PreparedMatrix {
         let bundles = (0..polys)
             .flat_map(|_| columns.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>())
             .collect();
-        Ok(finish(bundles))
+        Ok(Ciphertext { bundles, ..symbol })
     }
 }
 

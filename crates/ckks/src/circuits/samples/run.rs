@@ -5,9 +5,18 @@ use super::ends::Ends;
 use super::plan::SamplesPlan;
 use crate::arrays::memory::check_free;
 use crate::arrays::{Ciphertext, Estimate};
+use crate::circuits::bootstrap::precision::check_range;
 use crate::circuits::packing_plan::{Stage, members_in, pack_onwards};
 use crate::error::CkksError;
 use crate::evaluation::{Evaluator, Members, Packed};
+
+/// Refuses samples of numbers that a bootstrap does not take.
+///
+/// # Errors
+/// [`CkksError::TooLarge`].
+fn check_numbers(x: &Ciphertext) -> Result<(), CkksError> {
+    check_range(OPERATION, x, "let clients divide their numbers before they encrypt them")
+}
 
 /// The name of the stage of packing in dry runs.
 const PACKING: &str = "packing";
@@ -65,6 +74,7 @@ impl SamplesPlan {
         packed: &Ciphertext,
         count: usize,
     ) -> Result<Ciphertext, CkksError> {
+        check_numbers(packed)?;
         self.ends.raise(evaluator, packed, count)
     }
 
@@ -134,6 +144,7 @@ impl Ends {
         arrays: &[&Ciphertext],
         stages: &[Stage],
     ) -> Result<Ciphertext, CkksError> {
+        arrays.iter().try_for_each(|x| check_numbers(x))?;
         let target = self.half.params();
         let numbers = |x: &Ciphertext| x.shape().iter().product::<usize>();
         let (layout, members) = self.placed(arrays.iter().map(|x| numbers(x)).sum())?;
@@ -159,7 +170,11 @@ impl Ends {
                 });
                 start = behind;
             }
+            // Each number is in one of the arrays.
+            let bounds: Option<Vec<f64>> = arrays.iter().map(|x| x.bound()).collect();
+            let largest = bounds.and_then(|bounds| bounds.into_iter().reduce(f64::max));
             let sum = sum.ok_or(CkksError::Internal { operation: OPERATION })?;
+            let sum = sum.estimated(|own| largest.map_or(own.clone(), |largest| own.at_most(largest)));
             pack_onwards(evaluator, sum, rest, &result, &placed)
         })
     }
