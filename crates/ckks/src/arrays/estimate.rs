@@ -296,6 +296,15 @@ impl Estimate {
         Self { typical, mean, spread: Some(spread), ..self }
     }
 
+    /// These numbers among zeros, of which they are the share `filled`.
+    pub(crate) fn among_zeros(self, filled: f64) -> Self {
+        if filled >= 1.0 {
+            return self;
+        }
+        let own = self.forgotten();
+        Self { typical: own.typical * filled.sqrt(), mean: own.mean * filled, ..own }
+    }
+
     /// The estimate with the bound `magnitude` if it is smaller.
     pub(crate) fn at_most(self, magnitude: f64) -> Self {
         if magnitude < self.magnitude { self.within(magnitude) } else { self }

@@ -41,7 +41,10 @@ pub struct Plaintext {
     layout: Layout,
     level: Level,
     scale: f64,
+    /// The largest magnitude, and the root mean square and the mean of the numbers that are not zero.
     size: (f64, f64, f64),
+    /// The share of the numbers that are not zero.
+    filled: f64,
     one_number: bool,
     name: u64,
     /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]); 1 if unknown.
@@ -169,6 +172,7 @@ impl Plaintext {
             level,
             scale,
             size,
+            filled: values.filled(),
             one_number,
             name,
             repetitions,
@@ -247,6 +251,14 @@ impl Plaintext {
         let share =
             if self.largest() == 0.0 { 0.0 } else { (repetitions[0] * repetitions[1]).sqrt().recip() };
         self.estimate().with_rounding_alike(repetitions, typical * share, worst * share)
+    }
+
+    /// As [`Plaintext::rounded_estimate`], of the term of a sum: there, zeros are numbers like others, while
+    /// a product has no errors at them.
+    pub(crate) fn term_estimate(&self) -> Estimate {
+        let mut own = self.rounded_estimate();
+        (own.typical, own.mean) = (own.typical * self.filled.sqrt(), own.mean * self.filled);
+        own
     }
 
     /// Whether all numbers are equal.

@@ -129,6 +129,15 @@ impl ValuesRef<'_> {
         }
     }
 
+    /// The share of the numbers that are not zero.
+    pub(crate) fn filled(self) -> f64 {
+        let count = match self {
+            Self::Real(values) => values.iter().filter(|value| **value != 0.0).count(),
+            Self::Complex(values) => values.iter().filter(|value| value.norm_sqr() > 0.0).count(),
+        };
+        count as f64 / self.len().max(1) as f64
+    }
+
     /// `largest` (the largest magnitude); and, over the numbers that are not zero, the root mean square and
     /// the mean of the real parts.
     pub(crate) fn size(self, largest: f64) -> (f64, f64, f64) {

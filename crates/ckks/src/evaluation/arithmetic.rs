@@ -221,7 +221,7 @@ impl Evaluator {
         if !same_scale(x.scale, plaintext.scale()) {
             return Err(CkksError::ScaleMismatch { left: x.scale.log2(), right: plaintext.scale().log2() });
         }
-        let estimate = x.estimate.clone().plus(plaintext.rounded_estimate());
+        let estimate = x.estimate.clone().plus(plaintext.term_estimate());
         x.params.check_bound(estimate.magnitude, x.scale, x.level)?;
         let mut sum = x.clone().estimated(|_| estimate);
         sum.layout = sum.layout.of_numbers(sum.is_complex() || plaintext.is_complex());

@@ -196,7 +196,9 @@ impl Evaluator {
         let layout = layout.of_numbers(complex);
         let joined =
             one.with_all((&one.params, with_columns(first, total)), layout, bundles, (one.level, one.scale));
-        Ok(joined.estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout)))
+        let filled: usize = parts.iter().map(|(_, part)| part.layout.columns()).sum();
+        let filled = filled as f64 / total as f64;
+        Ok(joined.estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout).among_zeros(filled)))
     }
 
     /// A polynomial of zeros for each row, like those of the pieces.

@@ -195,10 +195,8 @@ impl Estimate {
         }
         let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
         let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
-        let mean = parts
-            .iter()
-            .map(|part| part.mean)
-            .fold(0.0f64, |most, mean| if mean.abs() > most.abs() { mean } else { most });
+        // Parts with different means deviate from the mean of all.
+        let mean = parts.iter().map(|part| part.mean).sum::<f64>() / parts.len() as f64;
         let mut own = Self {
             magnitude: largest(|x| x.magnitude),
             typical: largest(|x| x.typical),
