@@ -227,3 +227,32 @@ def test_errors_of_different_arrays_do_not_seem_to_cancel(deep, name):
     arrays = [rng.uniform(-1, 1, 256) for _ in range(40)]
     errors = [key.decrypt(f(public.encrypt(x, bound=1.0, encoding="slots").with_keys(keys))) - f(x) for x in arrays]
     assert np.sqrt(np.mean(np.square(errors))) < 2 * found.result.error_rms < 8 * np.sqrt(np.mean(np.square(errors)))
+
+
+# Numbers whose means differ from place to place, by plain arrays, joins and zeros.
+STEPS = 100.0 * (np.arange(17) % 2)
+APART = {
+    "variance of what has steps": lambda x: (x + STEPS).var(),
+    "squares of what has steps": lambda x: ((x + STEPS) - (x + STEPS).mean()) ** 2,
+    "variance of what is padded": lambda x: np.pad(x + 100, 5).var(),
+    "differences of steps": lambda x: np.diff(x + STEPS) ** 2,
+    "covariance of rows far apart": lambda x: np.cov(np.stack([x, 1e4 - x]), rowvar=False),
+    "variance of what is joined": lambda x: np.concatenate([x, x + 100, x]).var(),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_numbers_with_different_means_have_the_errors_that_are_stated(deep, name):
+    params, owner = deep
+    function = APART[name]
+    keys = owner.keys_for(function, (17,), bound=1.0)
+    squares_of_errors = []
+    for seed in range(30):
+        x = np.random.default_rng(seed).uniform(-1, 1, 17)
+        y = function(owner.encrypt(x, bound=1.0).with_keys(keys))
+        errors = owner.decrypt(y) - function(x)
+        assert np.abs(errors).max() <= y.error_bound
+        squares_of_errors.append(np.mean(errors**2))
+    measured = np.sqrt(np.mean(squares_of_errors))
+    assert 0.5 < measured / y.error_rms < 2
+    assert params == owner.params

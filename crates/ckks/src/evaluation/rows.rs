@@ -138,7 +138,8 @@ impl Evaluator {
         let (level, scale) = meeting(parts, CONCATENATION)?;
         let mut rows = 0;
         let mut bundles = Vec::new();
-        let (mut estimates, mut complex, mut padding) = (Vec::new(), false, first.padding());
+        let (mut estimates, mut sizes) = (Vec::new(), Vec::new());
+        let (mut complex, mut padding) = (false, first.padding());
         let mut lowest: Option<Ciphertext> = None;
         for &part in parts {
             let part = self.brought(part, level, scale)?;
@@ -146,6 +147,7 @@ impl Evaluator {
             rows += part.layout().rows();
             bundles.extend(part.bundles().iter().cloned());
             estimates.push(part.estimate.clone());
+            sizes.push(part.layout().rows());
             (complex, padding) = (complex || part.is_complex(), padding.max(part.padding()));
         }
         let first = lowest.ok_or(CkksError::Internal { operation: CONCATENATION })?;
@@ -153,7 +155,7 @@ impl Evaluator {
         let shape = vec![rows, layout.columns()];
         layout.check(&shape, first.params().degree())?;
         let joined = first.with_all((first.params(), shape), layout, bundles, (first.level(), first.scale()));
-        Ok(joined.estimated(|_| Estimate::side_by_side(&estimates, Along::Rows, &layout)))
+        Ok(joined.estimated(|_| Estimate::side_by_side((&estimates, &sizes), Along::Rows, &layout)))
     }
 }
 

@@ -105,7 +105,7 @@ impl Evaluator {
         let all =
             both.with_all((&x.params, high.shape.clone()), high.layout, bundles, (both.level, both.scale));
         let moved = self.rotated(&all.estimated(Estimate::without_numbers), shift as i64)?;
-        let kept = Estimate::side_by_side(&kept, Along::Columns, &after);
+        let kept = Estimate::side_by_side((&kept, &[1, 1]), Along::Columns, &after);
         let moved = moved.rearranged(with_columns(x, columns.len()), after);
         Ok(moved.estimated(|own| kept.with_noise_of(own, after.period())))
     }
@@ -198,7 +198,9 @@ impl Evaluator {
             one.with_all((&one.params, with_columns(first, total)), layout, bundles, (one.level, one.scale));
         let filled: usize = parts.iter().map(|(_, part)| part.layout.columns()).sum();
         let filled = filled as f64 / total as f64;
-        Ok(joined.estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout).among_zeros(filled)))
+        let sizes: Vec<usize> = pieces.iter().map(|piece| piece.numbers.layout.columns()).collect();
+        let joined_estimate = Estimate::side_by_side((&kept, &sizes), Along::Columns, &layout);
+        Ok(joined.estimated(|_| joined_estimate.among_zeros(filled)))
     }
 
     /// A polynomial of zeros for each row, like those of the pieces.

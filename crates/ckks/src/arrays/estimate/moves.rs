@@ -186,8 +186,8 @@ impl Estimate {
         repeated.map_sources(|source| Source { equal: equal(source.equal), ..source })
     }
 
-    /// Arrays of the same kind, joined along an axis to an array with this layout.
-    pub(crate) fn side_by_side(parts: &[Self], along: Along, layout: &Layout) -> Self {
+    /// Arrays of the same kind and these sizes, joined along an axis to an array with this layout.
+    pub(crate) fn side_by_side((parts, sizes): (&[Self], &[usize]), along: Along, layout: &Layout) -> Self {
         let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
         let axis = along as usize;
         if others.iter().all(|other| other == first) {
@@ -196,11 +196,15 @@ impl Estimate {
         let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
         let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
         // Parts with different means deviate from the mean of all.
-        let mean = parts.iter().map(|part| part.mean).sum::<f64>() / parts.len() as f64;
+        let whole = sizes.iter().sum::<usize>().max(1) as f64;
+        let average = |part: fn(&Self) -> f64| {
+            let of_part = |(own, &size): (&Self, &usize)| part(own) * size as f64 / whole;
+            parts.iter().zip(sizes).map(of_part).sum::<f64>()
+        };
         let mut own = Self {
             magnitude: largest(|x| x.magnitude),
-            typical: largest(|x| x.typical),
-            mean,
+            typical: average(|x| x.typical * x.typical).sqrt(),
+            mean: average(|x| x.mean),
             ..Self::exact(0.0)
         };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));

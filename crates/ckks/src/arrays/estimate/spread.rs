@@ -110,6 +110,9 @@ pub(super) struct Spread {
     pub(super) typically: bool,
 }
 
+/// The model of numbers is moved to their mean if it is further off, by their root mean square.
+const NEAR_MEAN: f64 = 0.1;
+
 impl Spread {
     /// The numbers of the array `name`, spread evenly up to `magnitude`.
     pub(super) fn even(name: u64, magnitude: f64) -> Option<Self> {
@@ -142,7 +145,17 @@ impl Spread {
             number.clamp(-magnitude, magnitude)
         };
         let known = magnitude.is_finite() && typical > 0.0;
-        known.then(|| Self { of, numbers: Function::of_values(std::array::from_fn(node)), typically: true })
+        known.then(|| {
+            let shape = Function::of_values(std::array::from_fn(node));
+            let own = shape.mean();
+            let spread = (shape.root_mean_square().powi(2) - own * own).max(0.0).sqrt();
+            // Powers around another mean than theirs, with the deviation that is known.
+            let apart =
+                (own - mean).abs() > NEAR_MEAN * typical && mean.abs() >= 0.5 * typical && spread > 0.0;
+            let moved = |value: f64| (mean + (value - own) * deviation / spread).clamp(-magnitude, magnitude);
+            let numbers = if apart { Function::of_values(shape.at.map(moved)) } else { shape };
+            Self { of, numbers, typically: true }
+        })
     }
 
     /// The same number in all places.

@@ -7,7 +7,7 @@ use crate::arrays::layout::{Encoding, Layout};
 /// Arrays joined along an axis, each number in one slot.
 fn joined_by(parts: &[Estimate], along: Along) -> Estimate {
     let layout = Layout::new(&[parts.len(), 8], Encoding::Slots, 16).expect("a layout");
-    Estimate::side_by_side(parts, along, &layout)
+    Estimate::side_by_side((parts, &vec![1; parts.len()]), along, &layout)
 }
 
 fn rms(x: &Estimate) -> f64 {

@@ -175,7 +175,8 @@ fn in_chunks(mut parts: Vec<Ciphertext>, columns: usize) -> Ciphertext {
         .flat_map(|row| parts.iter().map(move |part| part.bundles()[row].clone()))
         .collect();
     let kept: Vec<Estimate> = parts.iter().map(|part| part.estimate.clone()).collect();
+    let sizes: Vec<usize> = parts.iter().map(|part| part.layout().columns()).collect();
     parts[0]
         .with_all((parts[0].params(), shape), layout, bundles, (level, scale))
-        .estimated(|_| Estimate::side_by_side(&kept, Along::Columns, &layout))
+        .estimated(|_| Estimate::side_by_side((&kept, &sizes), Along::Columns, &layout))
 }
