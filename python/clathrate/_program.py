@@ -509,12 +509,14 @@ class Program(ForOwner, of=native.Program):
         names = self._operations()
         outside = []
         known_bounds = [
-            *((name, value, row[4]) for name, value, row in zip(names, exact, self._native.values, strict=True)),
-            *((own.name, value, own.bound) for own, value in zip((own for own in self.inputs if own.plain), plain, strict=True)),
+            # A bound is one of the approximations, from which the functions' own numbers differ.
+            *((name, value, row[4], row[6] or 0.0) for name, value, row in zip(names, exact, self._native.values, strict=True)),
+            *((own.name, value, own.bound, 0.0) for own, value in zip((own for own in self.inputs if own.plain), plain, strict=True)),
         ]
-        for name, value, bound in known_bounds:
+        for name, value, bound, error in known_bounds:
             # Numbers that are no numbers are beyond every bound.
-            beyond = int(np.count_nonzero(~(np.abs(value) <= (math.inf if bound is None else bound * (1.0 + 1e-9)))))
+            most = math.inf if bound is None else bound * (1.0 + 1e-9) + error
+            beyond = int(np.count_nonzero(~(np.abs(value) <= most)))
             if beyond:
                 limit = "all bounds" if bound is None else f"{bound:.6g}"
                 outside.append(f"{name}: {beyond} of {value.size} numbers beyond {limit}, up to {np.abs(value).max():.6g}")

@@ -50,10 +50,10 @@ INSTEAD = {
     "array_equal": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
     "allclose": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
     "isclose": f"{DECRYPT}, because encrypted numbers cannot be compared exactly",
-    "max": "take `cl.functions.maximum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
+    "max": "take `cl.functions.maximum(x, x.rotate(step))`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
     "their "
     f"capacity, {_BELOW}, or {DECRYPT}",
-    "min": "take `cl.functions.minimum(x, x.rotate(step), bound=1.0)`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
+    "min": "take `cl.functions.minimum(x, x.rotate(step))`, for steps of half the numbers, a quarter, .., 1, of rows that fill "
     "their "
     f"capacity, {_BELOW}, or {DECRYPT}",
     "cumprod": "write `[x[: i + 1].prod() for i in range(len(x))]`",

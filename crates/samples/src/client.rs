@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::error::SampleError;
 use crate::key::{ClientKey, split};
+use crate::tag::TAG_BYTES;
 use crate::wire::{
     INTRODUCTION, REPLY, Reader, STATE, Terms, VERSION, Writer, composed, pack, read_device, secret_name,
     unpack, unreadable,
@@ -45,6 +46,9 @@ pub struct LightClient {
 }
 
 const WHAT: &str = "the state of a light client";
+
+/// What the tag of a state covers beside its bytes.
+const STATE_CONTEXT: &[u8] = b"clathrate state of a light client";
 
 fn unfit() -> SampleError {
     let value = "a secret that is not ternary, or does not fit the terms of the samples".to_owned();
@@ -142,13 +146,18 @@ impl LightClient {
         let part = self.part.iter().flat_map(|part| part.iter());
         // Growing the vector would leave copies of the secret in freed memory.
         writer.0.reserve_exact(
-            self.key.bytes().len() + 16 + self.secret.len() + self.part.as_ref().map_or(0, |part| part.len()),
+            self.key.bytes().len()
+                + 16
+                + self.secret.len()
+                + self.part.as_ref().map_or(0, |part| part.len())
+                + TAG_BYTES,
         );
         writer.bytes(self.key.bytes());
         for word in [self.whole_degree, self.secret.len()] {
             writer.word(word as u64);
         }
         writer.0.extend(self.secret.iter().chain(part).map(|&c| c as u8));
+        self.key.seal(STATE_CONTEXT, &mut writer.0);
         Zeroizing::new(writer.0)
     }
 
@@ -170,7 +179,12 @@ impl LightClient {
         };
         let secret = secret_of(whole)?;
         let part = if own == whole { None } else { Some(secret_of(own)?) };
+        reader.slice(TAG_BYTES)?;
         reader.end()?;
+        key.open(STATE_CONTEXT, bytes, WHAT).map_err(|_| {
+            let remedy = "it was damaged where it was stored: make a client anew from the owner's key";
+            unreadable(WHAT, "bytes that do not fit their tag".to_owned(), remedy)
+        })?;
         let mut coefficients = secret.iter().chain(part.iter().flat_map(|part| part.iter()));
         if coefficients.any(|c| !(-1..=1).contains(c)) {
             return Err(unfit());

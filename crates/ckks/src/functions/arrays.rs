@@ -7,6 +7,7 @@ use super::domain::{
     reach, reach_of, stated, usual_reach,
 };
 use super::softmax::{Softmax, at_most, length_of};
+use crate::encoding::values::ValuesRef;
 use crate::encrypted_array::{ArrayOperation, EncryptedArray, Operand};
 use crate::error::CkksError;
 
@@ -282,7 +283,7 @@ impl EncryptedArray {
             let operands = [self.into(), other.clone()];
             return graph.record(operation, &operands, || self.maximum(other, error, bound));
         }
-        self.excess("maximum", other.clone(), error, bound)?.add(other)
+        self.excess("maximum", other.clone(), error, bound)?.add(other.clone())?.one_of(self, &other, error)
     }
 
     /// The smaller one of two numbers, entry by entry, `x - max(x - y, 0)`, as [`EncryptedArray::maximum`].
@@ -301,7 +302,20 @@ impl EncryptedArray {
             let operands = [self.into(), other.clone()];
             return graph.record(operation, &operands, || self.minimum(other, error, bound));
         }
-        self.sub(&self.excess("minimum", other, error, bound)?)
+        self.sub(&self.excess("minimum", other.clone(), error, bound)?)?.one_of(self, &other, error)
+    }
+
+    /// This array, of which each number is the one of `x` or the one of `y` to within `error`: it is no larger
+    /// than both may be.
+    fn one_of(self, x: &Self, y: &Operand<'_>, error: Option<f64>) -> Result<Self, CkksError> {
+        let other = match y {
+            Operand::Encrypted(y) => y.data().bound(),
+            Operand::Number(y) | Operand::Integer(y) => Some(y.abs()),
+            Operand::Plain(y) => Some(ValuesRef::from(&y.values).largest()),
+        };
+        let Some((own, other)) = x.data().bound().zip(other) else { return Ok(self) };
+        let most = own.max(other) + stated(error, USUAL_ERROR_AT_KINKS)?;
+        self.map(|_, data| Ok(data.clone().estimated(|own| own.at_most(most))))
     }
 
     /// `max(self - other, 0)`.

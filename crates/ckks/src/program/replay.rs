@@ -18,6 +18,9 @@ const NODE: &str = "a node of a program";
 /// The most numbers of a value: lists of their places take half a gibibyte.
 pub(super) const MOST_NUMBERS: usize = 1 << 26;
 
+/// The most polynomials of a value: dry runs know something of each.
+const MOST_POLYNOMIALS: usize = 1 << 14;
+
 pub(super) fn malformed(reason: &str) -> CkksError {
     CkksError::Unsuitable { operation: NODE, reason: reason.to_owned() }
 }
@@ -160,13 +163,15 @@ impl<'c> Call<'c> {
             }
             _ => count_of(x),
         };
-        if found <= MOST_NUMBERS {
+        let slots = self.array(0)?.data().params().slot_count();
+        let most = MOST_NUMBERS.min(MOST_POLYNOMIALS.saturating_mul(slots));
+        if found <= most {
             return Ok(());
         }
         Err(CkksError::OutOfRange {
             what: "the numbers of a value of a program",
             value: found.to_string(),
-            remedy: format!("use at most {MOST_NUMBERS}: compute parts by programs of their own"),
+            remedy: format!("use at most {most} with {slots} slots: compute parts by programs of their own"),
         })
     }
 

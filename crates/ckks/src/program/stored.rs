@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrangement, Choices, Program, ProgramInput, RecordedFunction};
 use crate::encoding::values::Values;
-use crate::encrypted_array::{ArrayGraph, GraphNode, PlainArray};
+use crate::encrypted_array::{ArrayGraph, ArrayOperation, GraphNode, PlainArray};
 use crate::error::CkksError;
 use crate::file::{FileError, FileKind, FileLabel, FileReader, FileWriter, Stored};
 use crate::parameters::{Params, ParamsSpec, Runtime};
@@ -193,6 +193,13 @@ impl Program {
         }
         let stored: StoredGraph =
             serde_json::from_slice(section.bytes()).map_err(|error| inconsistent(&error.to_string()))?;
+        let states_nothing = |node: &GraphNode| {
+            let has_no_error = matches!(node.operation.clone().error_mut(), Some(None));
+            has_no_error || matches!(node.operation, ArrayOperation::Smooth { domain: None, .. })
+        };
+        if stored.nodes.iter().any(states_nothing) {
+            return Err(inconsistent("a function states no interval or no error"));
+        }
         let numbers = reader.words(NUMBERS, total(stored.constants.iter().map(StoredConstant::words))?)?;
         let places = reader.words(PLACES, total(stored.places.iter().map(|&length| Some(length)))?)?;
         let mut rest: &[u64] = &numbers;

@@ -12,6 +12,8 @@ use clathrate_ckks::light::{
 };
 use clathrate_ckks::{CkksError, Evaluator, KeyNeeds, Params, SecretKey, SecretName};
 use clathrate_lattice::Level;
+use clathrate_samples::ClientKey;
+use zeroize::Zeroizing;
 
 fn client(sk: &SecretKey, degree: usize, precision: Option<f64>) -> (LightClient, Receiver) {
     let client = sk.light_client(&light(degree, Level(0), precision)).expect("a client");
@@ -147,6 +149,13 @@ fn no_mask_is_used_twice() {
     assert_close(&decrypt(&sk, &receiver.receive(&[&one], None).expect("samples")), &[0.5], 1e-6);
 }
 
+/// The key in the state of a client of this degree, before the words of the degree and the length of its secret.
+fn key_in(state: &[u8], degree: usize) -> ClientKey {
+    let words = [(degree as u64).to_le_bytes(), (degree as u64).to_le_bytes()].concat();
+    let end = (32..state.len() - 16).find(|&place| state[place..place + 16] == words).expect("a state");
+    ClientKey::new(Zeroizing::new(state[end - 32..end].try_into().expect("32 bytes")))
+}
+
 #[test]
 fn damaged_bytes_are_refused_and_never_panic() {
     let params = params("insecure_small");
@@ -176,7 +185,7 @@ fn damaged_bytes_are_refused_and_never_panic() {
             assert!(Receiver::new(&params, &changed, &key).is_err(), "byte {place}, bit {bit}");
             let mut changed = state.to_vec();
             changed[place] ^= 1 << bit;
-            let _ = LightClient::from_bytes(&changed);
+            assert!(LightClient::from_bytes(&changed).is_err(), "byte {place} of a state, bit {bit}");
         }
     }
     for place in 0..200 {
@@ -264,6 +273,10 @@ fn what_no_client_of_the_owner_made_is_refused() {
     // Nor does the owner's client itself say that it cuts off more than the owner let it.
     let mut state = first.0.to_bytes().to_vec();
     state[DROPPED] += 1;
+    assert!(LightClient::from_bytes(&state).is_err(), "the tag of the state");
+    let length = state.len() - 16;
+    state.truncate(length);
+    key_in(&state, params.degree()).seal(b"clathrate state of a light client", &mut state);
     let liar = LightClient::from_bytes(&state).expect("a client");
     assert_refused!(
         Receiver::new(&params, &liar.introduction(), &key),
