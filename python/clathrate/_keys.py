@@ -103,7 +103,7 @@ class PublicKey(Movable, Stored, of=native.PublicKey):
         """
         warn_insecure(self.params.security_bits)
         if isinstance(array, ForOwner):
-            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
+            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others), lanes=lanes, bound=bound)
         if others:
             raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")
         if bound is None:

@@ -261,8 +261,11 @@ class ForOwner(Saved):
             raise DataError(f"the input {own.name} is real, and complex numbers were given: compile with `is_complex=True`")
         return array
 
-    def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any]) -> Any:
-        """The inputs that are encrypted, by the method of a key; a single one alone."""
+    def _encrypted(self, encrypt: Callable[..., Any], given: Sequence[Any], **stated: Any) -> Any:
+        """The inputs that are encrypted, by the method of a key; a single one alone. What is `stated` beside them is refused."""
+        names = [f"`{name}`" for name, value in stated.items() if value is not None]
+        if names:
+            raise TypeError(f"a program says how its inputs are encrypted: leave out {', '.join(names)}, or compile it for that")
         # A call with fewer arrays leaves the others at their default.
         arrays = list(itertools.takewhile(lambda array: array is not None, given))
         encrypted = [encrypt(array, **options) for array, options in self._encryptions(arrays)]

@@ -192,7 +192,9 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         """
         warn_insecure(self.params.security_bits)
         if isinstance(array, ForOwner):
-            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others))
+            stated = {"bodies": bodies, "axis": axis, "capacity": capacity, "lanes": lanes, "copies": copies, "bound": bound}
+            stated["order"] = None if order == "natural" else order
+            return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others), **stated)
         if others:
             raise TypeError("`encrypt` takes several arrays for a program alone: encrypt each by a call of its own")
         if bound is None:

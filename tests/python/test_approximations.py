@@ -192,3 +192,22 @@ def test_norms_and_deviations_refuse_what_they_cannot_be(owner: Party) -> None:
                 function(x, domain=(0.5, 1))
         with pytest.raises(cl.errors.DataError, match="above 0"):
             function([1.0, 2.0], domain=(0, 1))
+
+
+def test_a_maximum_is_no_larger_than_both_may_be():
+    """The remedy for `np.max`: maxima of an array and its rotations, whose bounds do not grow."""
+    params = cl.Params(name="maxima", degree=1024, steps=[[35.0, 35.0], *([[45.0]] * 40)], special=[48.0] * 3, log2_scale=45, insecure=True)
+    owner = cl.SecretKey.generate(params)
+
+    def largest(x):
+        for step in (2, 1):
+            x = cl.functions.maximum(x, x.rotate(step), error=0.05)
+        return x
+
+    keys = owner.keys_for(largest, (4,), bound=1.0)
+    x = np.array([0.25, -1.0, 0.9, 0.5])
+    y = largest(owner.encrypt(x, bound=1.0).with_keys(keys))
+    assert 1.0 <= y.bound <= 1.1 + 1e-9
+    assert abs(owner.decrypt(y)[0] - 0.9) < 0.1
+    low = cl.functions.minimum(owner.encrypt(x, bound=1.0).with_keys(keys), 0.5, error=0.05)
+    assert low.bound <= 1.05 + 1e-9

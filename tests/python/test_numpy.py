@@ -135,7 +135,7 @@ def test_what_has_no_counterpart_says_what_to_use(key, function, words):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("max", r"take `cl\.functions\.maximum\(x, x\.rotate\(step\), bound=1\.0\)`"),
+        ("max", r"take `cl\.functions\.maximum\(x, x\.rotate\(step\)\)`"),
         ("std", r"use `cl\.functions\.std"),
         ("flatten", r"by `x\.reshape\(-1\)`"),
         ("conjugate", r"use `x\.conj\(\)`"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pathlib
 import pickle
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -754,3 +756,61 @@ def test_the_error_that_a_refusal_names_is_within_reach(function: Function, erro
     assert bound is not None
     # And not far above what is there.
     assert 0.5 * float(named[1]) < bound <= float(named[1])
+
+
+@pytest.mark.parametrize(
+    ("function", "bound", "data"),
+    [
+        (lambda x: cl.functions.exp(x), 4.0, [4.0, -4.0, 0.0]),
+        (lambda x: cl.functions.inverse_sqrt(x * x + 0.5, domain=(0.5, 2.0)), 1.0, [0.0, 0.0, 1e-3]),
+        (lambda x: cl.functions.relu(x) + cl.functions.maximum(x, -x), 1.0, [1.0, -1.0, 0.0]),
+    ],
+)
+def test_numbers_at_their_bounds_are_inside(function: Function, bound: float, data: list[float]) -> None:
+    program = cl.compile(function, cl.Input((3,), bound=bound), error=2e-2)
+    assert program.check(data).outside == ()
+
+
+def test_keywords_beside_a_program_are_refused() -> None:
+    program = cl.compile(lambda x: x * x, cl.Input((3,), bound=1.0))
+    owner = cl.SecretKey.generate(program)
+    for key, name, value in [(owner, "bound", 9.0), (owner, "order", "bit_reversed"), (owner.public_key(), "lanes", 2)]:
+        with pytest.raises(TypeError, match=f"leave out `{name}`"):
+            key.encrypt(program, [0.5, 0.5, 0.5], **{name: value})
+
+
+def test_plain_vectors_before_matrices_name_a_remedy_that_works() -> None:
+    def function(x: Any, w: Any) -> Any:
+        return w @ x
+
+    matrix, vector = cl.Input((4, 3), bound=1.0), cl.Input((4,), bound=1.0, plain=True)
+    with pytest.raises(cl.errors.ShapeError, match=re.escape("cl.Input((1, 4), .., plain=True)")):
+        cl.compile(function, matrix, vector)
+    program = cl.compile(function, matrix, cl.Input((1, 4), bound=1.0, plain=True))
+    owner = cl.SecretKey.generate(program)
+    x, w = numbers(4, 3), numbers(1, 4)
+    assert np.allclose(owner.decrypt(program.run(owner.keys(program), owner.encrypt(program, x), w)), w @ x, atol=1e-4)
+
+
+def test_forged_programs_cost_little_and_state_what_functions_need() -> None:
+    params = cl.Params.preset("insecure_deep")
+    program = cl.compile(lambda x: np.pad(cl.functions.sigmoid(x), 2), cl.Input((10,), bound=1.0), params=params)
+
+    def changed(change: Callable[[dict[str, Any]], None]) -> bytes:
+        def of_graph(_: dict[str, Any], sections: dict[str, bytes]) -> None:
+            graph = json.loads(sections["graph"])
+            for node in graph["nodes"]:
+                if isinstance(node["operation"], dict):
+                    change(node["operation"])
+            sections["graph"] = json.dumps(graph, separators=(",", ":")).encode()
+
+        return forged(program.to_bytes(), of_graph)
+
+    for size in (10**7, 3 * 10**7, 2**33):
+        begin = time.monotonic()
+        with pytest.raises(cl.errors.ClathrateError, match="numbers of a value of a program"):
+            cl.from_bytes(changed(lambda own, size=size: own.get("pad_columns", {}).update(before=size)), allow_insecure=True)
+        assert time.monotonic() - begin < 2
+    for field in ("domain", "error"):
+        with pytest.raises(cl.errors.FileFormatError, match="states no interval or no error"):
+            cl.from_bytes(changed(lambda own, field=field: own.get("smooth", {}).pop(field, None)), allow_insecure=True)

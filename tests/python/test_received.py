@@ -183,3 +183,9 @@ def test_the_warning_is_given_once_for_each_place(tmp_path: pathlib.Path) -> Non
     shown = [line for line in run.stderr.splitlines() if "InsecureWarning" in line]
     assert [line.split(":")[1] for line in shown] == ["2", "4"], run.stderr
     assert all(line.startswith(str(program)) for line in shown)
+
+
+@pytest.mark.parametrize("name", ["n14\u200b", "n\uff114", "n14\0", "a\nb", "\u001b[31mred", "x" * 201])
+def test_names_are_plain_text(name: str) -> None:
+    with pytest.raises(cl.errors.ParamsError, match="is no plain text"):
+        cl.Params(name=name, degree=1024, steps=[[40], [30]], special=[40], log2_scale=30, insecure=True)

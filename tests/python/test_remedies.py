@@ -234,16 +234,16 @@ def smooth(name: str, low: float, high: float) -> Advice:
 ADVICE = {
     "max": Advice(
         np.max,
-        "`cl.functions.maximum(x, x.rotate(step), bound=1.0)`",
-        lambda x: cl.functions.maximum(x, x.rotate(1), bound=1.0)[0],
+        "`cl.functions.maximum(x, x.rotate(step))`",
+        lambda x: cl.functions.maximum(x, x.rotate(1))[0],
         0.7,
         (np.array([0.2, 0.7]),),
         atol=2e-2,
     ),
     "min": Advice(
         np.min,
-        "`cl.functions.minimum(x, x.rotate(step), bound=1.0)`",
-        lambda x: cl.functions.minimum(x, x.rotate(1), bound=1.0)[0],
+        "`cl.functions.minimum(x, x.rotate(step))`",
+        lambda x: cl.functions.minimum(x, x.rotate(1))[0],
         0.2,
         (np.array([0.2, 0.7]),),
         atol=2e-2,

@@ -146,7 +146,12 @@ pub fn matrix_shape(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(usize
     }
     let left = shape(data)?;
     let [rows, columns] = left[..] else {
-        let remedy = "the left operand is a matrix; for a vector use `w[None, :] @ ct`".to_owned();
+        let remedy = match (data.is_instance_of::<PyPlainSymbol>(), &left[..]) {
+            (true, [count]) => format!(
+                "the left operand is a matrix; for a vector declare the input as one row, `cl.Input((1, {count}), .., plain=True)`"
+            ),
+            _ => "the left operand is a matrix; for a vector use `w[None, :] @ ct`".to_owned(),
+        };
         let error = CkksError::Shape { operation: "a matrix product", left, right: right.to_vec(), remedy };
         return Err(raise(data.py(), error));
     };

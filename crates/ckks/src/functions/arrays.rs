@@ -305,8 +305,8 @@ impl EncryptedArray {
         self.sub(&self.excess("minimum", other.clone(), error, bound)?)?.one_of(self, &other, error)
     }
 
-    /// This array, of which each number is the one of `x` or the one of `y` to within `error`: it is no larger
-    /// than both may be.
+    /// This array, of which each number is the one of `x` or the one of `y` to within `error`: it is no
+    /// larger than both may be.
     fn one_of(self, x: &Self, y: &Operand<'_>, error: Option<f64>) -> Result<Self, CkksError> {
         let other = match y {
             Operand::Encrypted(y) => y.data().bound(),

@@ -100,12 +100,23 @@ pub fn preset(name: &str) -> Result<ParamsSpec, CkksError> {
 /// for an insecure set has to write the word.
 const UNPROTECTED: &str = "insecure_";
 
-/// Refuses the name of a preset for other contents, in upper or lower case, because people trust a set by its
-/// name.
+/// The longest name of a set.
+const LONGEST_NAME: usize = 200;
+
+/// Refuses names that are no plain text, and the name of a preset for other contents, in upper or lower case,
+/// because people trust a set by its name.
 ///
 /// # Errors
 /// [`CkksError::InvalidParams`].
 pub(super) fn check_name(spec: &ParamsSpec) -> Result<(), CkksError> {
+    // Other characters can look like those of a preset's name, or change what a terminal shows.
+    if spec.name.len() > LONGEST_NAME || !spec.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        let reason = format!(
+            "the name {:?} is no plain text: use at most {LONGEST_NAME} letters, digits, spaces and signs of ASCII",
+            spec.name.chars().take(LONGEST_NAME).collect::<String>()
+        );
+        return Err(CkksError::InvalidParams { reason });
+    }
     let name = spec.name.trim().to_ascii_lowercase();
     // Every set passes this check, so only the preset of this name is parsed, not the whole file.
     let own = FILES

@@ -149,7 +149,8 @@ fn no_mask_is_used_twice() {
     assert_close(&decrypt(&sk, &receiver.receive(&[&one], None).expect("samples")), &[0.5], 1e-6);
 }
 
-/// The key in the state of a client of this degree, before the words of the degree and the length of its secret.
+/// The key in the state of a client of this degree, before the words of the degree and the length of its
+/// secret.
 fn key_in(state: &[u8], degree: usize) -> ClientKey {
     let words = [(degree as u64).to_le_bytes(), (degree as u64).to_le_bytes()].concat();
     let end = (32..state.len() - 16).find(|&place| state[place..place + 16] == words).expect("a state");

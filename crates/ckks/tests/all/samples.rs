@@ -421,7 +421,8 @@ fn as_many_bootstraps_fail_as_the_plan_says() {
     assert!(failed == 0.0 && log2_failure <= -128.0, "{failed} failed at 2^{log2_failure}");
 }
 
-/// A bootstrap takes numbers up to 1: what is declared to be larger is refused, and what is not is as large as declared.
+/// A bootstrap takes numbers up to 1: what is declared to be larger is refused, and what is not is as large
+/// as declared.
 #[test]
 fn declared_bounds_of_samples_hold_or_are_refused() {
     let params = params("insecure_boot");
