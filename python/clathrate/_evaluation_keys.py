@@ -12,8 +12,9 @@ from ._wrapping import Shared, unwrap
 from .errors import WrongParamsError
 
 if TYPE_CHECKING:
+    from ._params import Params
     from ._program import ForOwner
-    from ._typing import Progress
+    from ._typing import AnyPath, Progress
 
 
 @final
@@ -36,6 +37,74 @@ class EvaluationKeys(Shared, Movable, Stored, of=native.EvaluationKeys):
 
     __slots__ = ()
     _native: native.EvaluationKeys
+
+    def save(self, path: AnyPath, overwrite: bool = True, expanded: bool = False) -> int:
+        """Writes the keys to a file, without anything that is derived from them.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file. If it exists it is replaced as a whole or not at all.
+        overwrite : bool, optional
+            Whether a file that exists may be replaced. The default is True.
+        expanded : bool, optional
+            Whether the file has the keys as they are in memory. It is then up to twice as long, and processes that read it with
+            `load(path, params, trusted_map=True)` share one copy. The default is False: seeds stand for the random half of the keys.
+
+        Returns
+        -------
+        int
+            The length of the file in bytes.
+
+        Raises
+        ------
+        FileAccessError
+            Where the file cannot be written, holds a secret key, or exists where `overwrite` is False.
+
+        Examples
+        --------
+        >>> size = keys.save("expanded.clt", expanded=True)
+        >>> cl.EvaluationKeys.load("expanded.clt", params, trusted_map=True).rotations
+        [1, 2]
+        """
+        return self._native.save(path, overwrite, expanded)
+
+    @classmethod
+    def load(cls, path: AnyPath, params: Params, trusted_map: bool = False) -> EvaluationKeys:
+        """Evaluation keys from a file that `save` or the command `clathrate` wrote.
+
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The file.
+        params : Params
+            The parameters that the keys were made with.
+        trusted_map : bool, optional
+            Whether keys of an expanded file (`save(path, expanded=True)`) stay in the file and are read from there when they are used, so
+            that all processes that do this share one copy in memory. Only for files that no program changes or shortens meanwhile: it
+            could make this one compute wrongly, or end it. The default is False.
+
+        Returns
+        -------
+        EvaluationKeys
+            The keys.
+
+        Raises
+        ------
+        FileFormatError
+            Where the file holds something else, or is damaged.
+        FileAccessError
+            Where the file cannot be read.
+        WrongParamsError
+            Where the file was made with other parameters.
+
+        Examples
+        --------
+        >>> size = keys.save("expanded.clt", expanded=True)
+        >>> cl.EvaluationKeys.load("expanded.clt", params, trusted_map=True).rotations
+        [1, 2]
+        """
+        return cls._of(native.EvaluationKeys.load(path, unwrap(params), trusted_map))
 
     def missing(self, program: ForOwner | Needs) -> Needs:
         """What a program needs and these keys do not have.

@@ -11,8 +11,10 @@ mod samples;
 use std::io::{Seek, Write};
 use std::path::Path;
 
+use clathrate_arith::FactorLayout;
+use clathrate_arith::mapped::FileWords;
 use clathrate_lattice::{
-    Basis, Bodies, Bundle, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey,
+    Basis, Bodies, Bundle, Chain, Degree, Eval, Level, MaskSeed, Poly, PolyRef, Rank, SwitchKey,
 };
 use serde::{Deserialize, Serialize};
 
@@ -536,6 +538,9 @@ fn check_secret(params: &Params, secret: SecretName, layout: &Layout, level: Lev
 pub struct EvaluationKeysMetadata {
     key_id: String,
     keys: Vec<KeyMetadata>,
+    /// Whether the sections are the keys as they are in memory, masks included.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    expanded: bool,
 }
 
 /// One switching key in the metadata.
@@ -567,7 +572,8 @@ impl Stored for EvaluationKeys {
             shape: address.shape,
             level: held.key().level().0,
         };
-        EvaluationKeysMetadata { key_id: hex(&self.id().0), keys: self.iter().map(entry).collect() }
+        let keys = self.iter().map(entry).collect();
+        EvaluationKeysMetadata { key_id: hex(&self.id().0), keys, expanded: false }
     }
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
@@ -582,6 +588,48 @@ impl Stored for EvaluationKeys {
     }
 }
 
+/// Evaluation keys as a file with the same bytes as in memory: up to twice as long, and several processes
+/// of one machine that open it with [`OpenOptions::trusted_map`](crate::file::OpenOptions) share one copy.
+#[derive(Debug, Clone, Copy)]
+pub struct ExpandedKeys<'k>(pub &'k EvaluationKeys);
+
+impl Stored for ExpandedKeys<'_> {
+    type Metadata = EvaluationKeysMetadata;
+
+    fn file_label(&self) -> FileLabel {
+        self.0.file_label()
+    }
+
+    fn file_metadata(&self) -> EvaluationKeysMetadata {
+        EvaluationKeysMetadata { expanded: true, ..self.0.file_metadata() }
+    }
+
+    fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
+        let keys = || self.0.iter().map(|(_, held)| held.key());
+        write_seeds(writer, &keys().filter_map(SwitchKey::seed).collect::<Vec<_>>())?;
+        keys().enumerate().try_for_each(|(index, key)| writer.add_words(&key_section(index), &key.words()))
+    }
+}
+
+/// The packed residues of a key in section `index`, in place if the file is mapped, each compared with its
+/// prime.
+fn packed_words(
+    reader: &FileReader<'_>,
+    index: usize,
+    chain: &Chain,
+    level: Level,
+    arrangement: &FactorLayout,
+) -> Result<FileWords, CkksError> {
+    let basis = chain.key_basis(level);
+    let primes: Vec<u64> =
+        basis.indices().iter().map(|&index| chain.ring().moduli()[index].value()).collect();
+    let words = reader.kept_words(&key_section(index), arrangement.words())?;
+    if let Some((row, column, value)) = arrangement.first_not_below(&words, &primes) {
+        return Err(FileError::ResidueTooLarge { row, column, value, modulus: primes[row] }.into());
+    }
+    Ok(words)
+}
+
 /// The switching key in section `index`, checked against the definition of its name.
 fn read_key(
     reader: &FileReader<'_>,
@@ -589,7 +637,7 @@ fn read_key(
     definition: &KeyDefinition,
     level: Level,
     index: usize,
-    seed: MaskSeed,
+    (seed, expanded): (MaskSeed, bool),
 ) -> Result<SwitchKey, CkksError> {
     // Refuses a key above the highest secure level, even if its owner made it.
     if level > definition.most {
@@ -602,6 +650,13 @@ fn read_key(
     definition.check_security(level)?;
     let (chain, gadget) = (definition.chain()?, definition.gadget()?);
     let (inputs, bodies) = (definition.inputs(), definition.bodies());
+    if expanded {
+        let columns = definition.columns();
+        let arrangement = SwitchKey::layout_of(chain, gadget, level, inputs, columns)?;
+        let words = packed_words(reader, index, chain, level, &arrangement)?;
+        let shape = (Rank(definition.rank()), columns);
+        return Ok(SwitchKey::from_words((chain, gadget), level, inputs, shape, (Some(seed), words))?);
+    }
     let count = (inputs * gadget.digit_count(chain, level))
         .checked_mul(bodies)
         .ok_or_else(|| inconsistent("the shape overflows"))?;
@@ -636,7 +691,8 @@ impl EvaluationKeys {
         through_file(self, &self.params().under(runtime)?, Self::from_reader)
     }
 
-    /// Evaluation keys from a file.
+    /// Evaluation keys from a file. Of an expanded one ([`ExpandedKeys`]) that is opened with
+    /// [`OpenOptions::trusted_map`](crate::file::OpenOptions), the keys stay in the file and are read on use.
     ///
     /// # Errors
     /// [`CkksError::File`] if the file does not hold evaluation keys of these parameters.
@@ -653,7 +709,8 @@ impl EvaluationKeys {
             };
             let name = KeyName::parse(&entry.name, at.degree()).ok_or_else(unknown)?;
             let definition = at.key_definition(name)?;
-            let key = read_key(reader, &at, &definition, Level(entry.level), index, seed)?;
+            let key =
+                read_key(reader, &at, &definition, Level(entry.level), index, (seed, metadata.expanded))?;
             if !keys.insert(
                 KeyAddress { shape: entry.shape, name },
                 HeldKey::new(definition, key, entry.shape.degree),

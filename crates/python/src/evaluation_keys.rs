@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::keys::{HeldKey, KeyAddress};
+use clathrate_ckks::store::ExpandedKeys;
 use clathrate_ckks::{CkksError, EvaluationKeys, Evaluator, Level};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -17,6 +18,7 @@ use crate::paths::FilePath;
 use crate::run::{detached, file_bytes, running, transferring};
 use crate::saving::{save, to_array, to_bytes};
 use crate::text::hex;
+use crate::trusted::options_of;
 
 #[pyclass(frozen, module = "clathrate._native", name = "EvaluationKeys")]
 pub struct PyEvaluationKeys {
@@ -168,14 +170,18 @@ impl PyEvaluationKeys {
         Ok(PyNeeds { needs })
     }
 
-    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool) -> PyResult<u64> {
-        save(py, &*self.keys, &path, overwrite, self.keys.bytes() / 2)
+    fn save(&self, py: Python<'_>, path: FilePath, overwrite: bool, expanded: bool) -> PyResult<u64> {
+        match expanded {
+            true => save(py, &ExpandedKeys(&self.keys), &path, overwrite, self.keys.bytes()),
+            false => save(py, &*self.keys, &path, overwrite, self.keys.bytes() / 2),
+        }
     }
 
     #[staticmethod]
-    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>, trusted_map: bool) -> PyResult<Self> {
         let keys = transferring(py, "loading", file_bytes(&path), |progress| {
-            let reader = FileReader::open(&path)?.with_progress(progress.clone());
+            let reader =
+                FileReader::open_with(&path, options_of(trusted_map))?.with_progress(progress.clone());
             EvaluationKeys::from_reader(&reader, &params.get().params)
         })?;
         Ok(Self::new(Arc::new(keys), params))

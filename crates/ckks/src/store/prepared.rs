@@ -8,7 +8,7 @@ use clathrate_arith::product::MAX_SHIFT;
 use clathrate_lattice::{Level, Rank, SwitchKey};
 use serde::{Deserialize, Serialize};
 
-use super::{expect, hex, inconsistent, key_section, label, unhex};
+use super::{expect, hex, inconsistent, key_section, label, packed_words, unhex};
 use crate::arrays::{Ciphertext, Layout, SecretName};
 use crate::circuits::prepared::{PreparedMatrix, PreparedPlan};
 use crate::error::CkksError;
@@ -104,24 +104,10 @@ impl PreparedMatrix {
         let (chain, gadget, columns) = (switcher.chain(), switcher.gadget(), params.rank() + 1);
         let inputs = plan.key_inputs();
         let arrangement = SwitchKey::layout_of(chain, gadget, key_level, inputs, columns)?;
-        let primes: Vec<u64> = chain
-            .key_basis(key_level)
-            .indices()
-            .iter()
-            .map(|&index| chain.ring().moduli()[index].value())
-            .collect();
         let read = |index: usize| -> Result<SwitchKey, CkksError> {
-            let words = reader.kept_words(&key_section(index), arrangement.words())?;
-            if let Some((row, column, value)) = arrangement.first_not_below(&words, &primes) {
-                return Err(FileError::ResidueTooLarge { row, column, value, modulus: primes[row] }.into());
-            }
-            Ok(SwitchKey::from_words(
-                (chain, gadget),
-                key_level,
-                inputs,
-                (Rank(params.rank()), columns),
-                words,
-            )?)
+            let words = packed_words(reader, index, chain, key_level, &arrangement)?;
+            let shape = (Rank(params.rank()), columns);
+            Ok(SwitchKey::from_words((chain, gadget), key_level, inputs, shape, (None, words))?)
         };
         let keys = (0..plan.key_count()).map(read).collect::<Result<Vec<_>, _>>()?;
         Self::from_parts(plan, KeyId(unhex(&metadata.key_id)?), keys)

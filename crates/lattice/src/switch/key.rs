@@ -231,8 +231,9 @@ impl SwitchKey {
         self.ring.engine().factor_words(&self.factors)
     }
 
-    /// A combination of keys from its packed residues ([`SwitchKey::words`]), which may stay in a mapped
-    /// file. Residues are not checked; if some are not reduced, switches give wrong results.
+    /// A key from its packed residues ([`SwitchKey::words`]), which may stay in a mapped file, and the seed
+    /// of its masks, if there is one. Residues are not checked; if some are not reduced, switches give wrong
+    /// results.
     ///
     /// # Errors
     /// As [`SwitchKey::layout_of`]; [`LatticeError::WordCount`] where the number of words differs;
@@ -242,7 +243,7 @@ impl SwitchKey {
         level: Level,
         inputs: usize,
         (Rank(rank), columns): (Rank, usize),
-        words: FileWords,
+        (seed, words): (Option<MaskSeed>, FileWords),
     ) -> Result<Self, LatticeError> {
         if inputs == 0 || rank == 0 || columns <= rank {
             return Err(LatticeError::KeyInputs { key_inputs: inputs, inputs: columns });
@@ -263,7 +264,7 @@ impl SwitchKey {
             inputs,
             digits: gadget.digit_count(chain, level),
             rank,
-            seed: None,
+            seed,
             factors: Arc::new(factors),
             derived: Arc::default(),
         })
