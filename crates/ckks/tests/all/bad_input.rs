@@ -716,7 +716,7 @@ impl Dice {
 fn random_specifications_never_panic_and_what_they_make_works() {
     let mut dice = Dice(7);
     let (mut accepted, mut refused) = (0, 0);
-    for round in 0..6000 {
+    for round in 0..8000 {
         let bits = [
             0.0,
             1.0,
@@ -743,7 +743,7 @@ fn random_specifications_never_panic_and_what_they_make_works() {
             (0..dice.pick(&[0usize, 1, 1, 1, 2, 3])).map(|_| dice.pick(&bits[2..16])).collect::<Vec<_>>()
         };
         let mut spec = ParamsSpec {
-            name: dice.pick(&["", "a", "\u{1F980}\n", "x"]).to_owned(),
+            name: dice.pick(&["", "a", "b c", "d", "e", "f", "\u{1F980}\n", "x"]).to_owned(),
             degree: dice.pick(&[8usize, 16, 64, 64, 256, 256]),
             rank: dice.pick(&[1usize, 1, 1, 2, 5]),
             steps: (0..1 + dice.below(4)).map(|_| step(&mut dice)).collect(),
