@@ -28,11 +28,12 @@ class _Bar:
         self._bar: Any = None
 
     def __call__(self, done: int, total: int) -> None:
-        if self._bar is not None and (total != self._bar.total or done < self._bar.n):
+        if self._bar is not None and (total != self._bar.total or done == 0 < self._bar.n):
             self.close()
         if self._bar is None:
             self._bar = self._tqdm(total=total, **self._options)
-        self._bar.update(done - self._bar.n)
+        # Threads may report one after the other what they did the other way round.
+        self._bar.update(max(done - self._bar.n, 0))
 
     def stage(self, name: str) -> None:
         """Shows the name of the stage that begins."""

@@ -265,8 +265,9 @@ impl PyProgram {
     // Of each task: the value that it gives, its name, the values that it takes, seconds, and bytes.
     #[getter]
     fn tasks(&self) -> Vec<(usize, String, Vec<usize>, f64, usize)> {
-        let row = |task: Task| (task.value, task.name, task.inputs, task.seconds, task.bytes);
-        self.program.tasks().into_iter().map(row).collect()
+        let row =
+            |task: &Task| (task.value, task.name.clone(), task.inputs.clone(), task.seconds, task.bytes);
+        self.program.tasks().iter().map(row).collect()
     }
 
     #[getter]

@@ -54,7 +54,7 @@ pub use stored_run::STORE_PAUSE;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clathrate_lattice::Level;
@@ -98,6 +98,8 @@ pub struct Program {
     choices: Choices,
     forecast: Arc<Forecast>,
     bootstraps: AutomaticPlans,
+    /// The operations as tasks, once they were asked for.
+    tasks: Arc<OnceLock<Vec<Task>>>,
 }
 
 impl Program {
@@ -127,6 +129,7 @@ impl Program {
             choices,
             forecast: Arc::new(forecast),
             bootstraps: bootstraps.clone(),
+            tasks: Arc::default(),
         })
     }
 
@@ -182,7 +185,7 @@ impl Program {
 
     /// The operations as pieces of work, in an order in which they can be done.
     #[must_use]
-    pub fn tasks(&self) -> Vec<Task> {
+    pub fn tasks(&self) -> &[Task] {
         let (graph, costs) = (self.graph(), self.forecast.costs());
         let task = |(index, node): (usize, &GraphNode)| {
             let value = graph.inputs + index;
@@ -191,7 +194,7 @@ impl Program {
                 if node.stage.is_empty() { operation_name(&node.operation) } else { node.stage.clone() };
             Task { value, name, inputs: values_of(node), seconds: nanoseconds * 1e-9, bytes }
         };
-        graph.nodes.iter().enumerate().map(task).collect()
+        self.tasks.get_or_init(|| graph.nodes.iter().enumerate().map(task).collect())
     }
 
     /// The results for encrypted inputs and those in the clear, each in their order, computed with the keys
@@ -246,7 +249,7 @@ impl Program {
         arrays.extend(known);
         let work = (self.params.chain().ring().engine().workers(), evaluator.progress());
         let values = Values::new(self.graph(), self.results(), arrays)?;
-        let values = side_by_side(&self.replay(given), values, &self.tasks(), work, after)?;
+        let values = side_by_side(&self.replay(given), values, self.tasks(), work, after)?;
         values.results(self.results())?.iter().map(EncryptedArray::settled).collect()
     }
 
