@@ -20,6 +20,7 @@ from ._remedies import DECRYPT, INSTEAD, OTHER
 from ._transposed import TransposedCiphertext
 from ._unreadable import entry_by_entry
 from ._wrapping import wrap
+from .errors import ShapeError
 
 _FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = _linear.FUNCTIONS | _einsum.FUNCTIONS
 
@@ -175,6 +176,10 @@ def array_ufunc(ufunc: np.ufunc, method: str, operands: tuple[Any, ...], keyword
 def _of_vectors(name: str, left: Any, right: Any) -> Any:
     """Products of stacks of vectors and matrices, which add along the last axis of vectors."""
     left, right = entry_by_entry(left), entry_by_entry(right)
+    # Sums are along axes of one length, which do not broadcast.
+    own, other = left.shape[-1:], right.shape[-2:-1] if name == "vecmat" else right.shape[-1:]
+    if own != other or not own:
+        raise ShapeError(f"`np.{name}` adds along axes of one length, and arrays of shapes {left.shape} and {right.shape} were given")
     if name == "matvec":
         return (left * right[..., None, :]).sum(axis=-1)
     conjugated = left.conj() if left.dtype.kind == "c" else left

@@ -228,3 +228,19 @@ def test_the_explanation_of_a_plain_matrix_names_what_the_product_takes(key):
     assert f"{x.layout.lanes} rows share a polynomial" in text
     with pytest.raises(cl.errors.ShapeError, match="needs 3 columns"):
         x.explain_matmul(np.ones((2, 4)))
+
+
+@pytest.mark.parametrize(
+    ("name", "left", "right"),
+    [("vecdot", (3, 1), (3, 4)), ("vecdot", (4,), (1,)), ("matvec", (2, 4), (1,)), ("vecmat", (1,), (4, 2))],
+)
+def test_axes_of_sums_do_not_broadcast(name, left, right):
+    function = getattr(np, name, None)
+    if function is None:
+        pytest.skip("NumPy does not have it")
+    params = cl.Params.preset("insecure_small")
+    x = cl.SecretKey.generate(params).encrypt(np.ones(left), bound=1.0)
+    with pytest.raises(ValueError, match="mismatch"):
+        function(np.ones(left), np.ones(right))
+    with pytest.raises(cl.errors.ShapeError, match="axes of one length"):
+        function(x, np.ones(right))
