@@ -192,7 +192,14 @@ class SecretKey(Movable, Owned, of=native.SecretKey):
         """
         warn_insecure(self.params.security_bits)
         if isinstance(array, ForOwner):
-            stated = {"bodies": bodies, "axis": axis, "capacity": capacity, "lanes": lanes, "copies": copies, "bound": bound}
+            stated: dict[str, Any] = {
+                "bodies": bodies,
+                "axis": axis,
+                "capacity": capacity,
+                "lanes": lanes,
+                "copies": copies,
+                "bound": bound,
+            }
             stated["order"] = None if order == "natural" else order
             return array._encrypted(self.encrypt, (encoding, level, scale, progress, *others), **stated)
         if others:
