@@ -44,6 +44,13 @@ pub fn is_alone() -> bool {
     GROUP.with_borrow(|group| group.as_ref().is_none_or(|group| group.0.load(Ordering::Relaxed) <= 1))
 }
 
+/// The threads for so many pieces of work: one where there are fewer pieces than threads, since the threads
+/// then do more with the rows of one piece after the other.
+#[must_use]
+pub const fn threads_for(pieces: usize, threads: usize) -> usize {
+    if pieces < threads { 1 } else { threads }
+}
+
 /// Runs `work` on every job, in order, on at most `threads` threads with one workspace each, the calling one
 /// among them.
 ///
@@ -145,6 +152,7 @@ mod tests {
             assert_eq!(failed, Err(3));
             assert!(begun.into_inner() < 1000, "{threads} threads");
         }
+        assert_eq!([1, 2, 3].map(|pieces| threads_for(pieces, 2)), [1, 2, 2]);
         assert_eq!(share_out(0..0, 4, || (), |_, ()| Err(1)), Ok(()));
     }
 }

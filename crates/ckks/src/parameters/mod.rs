@@ -1,7 +1,7 @@
 //! Parameters: a plain specification, and the immutable [`Params`] that result from checking it.
 
 use clathrate_arith::text::counted;
-use clathrate_arith::workers::share_out;
+use clathrate_arith::workers::{share_out, threads_for};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -502,10 +502,11 @@ impl Params {
     ) -> Result<Vec<T>, CkksError> {
         let items = items.into_iter();
         let mut results: Vec<Option<T>> = std::iter::repeat_with(|| None).take(items.len()).collect();
+        let threads = threads_for(items.len(), self.chain().ring().engine().workers());
         let jobs = items.zip(&mut results);
         share_out(
             jobs,
-            self.chain().ring().engine().workers(),
+            threads,
             || (),
             |(item, result), ()| {
                 *result = Some(work(item)?);

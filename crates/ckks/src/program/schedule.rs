@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use clathrate_arith::workers::WorkGroup;
+use clathrate_arith::workers::{WorkGroup, threads_for};
 
 use super::replay::{Replay, malformed};
 use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphNode, GraphOperand};
@@ -377,7 +377,7 @@ pub(super) fn side_by_side<'g>(
     let times: Vec<f64> = tasks.iter().map(|task| task.seconds).collect();
     let waiting: Vec<usize> = (0..tasks.len()).map(|index| values.waits_for(index)).collect();
     let ready = values.left().filter(|&index| waiting[index] == 0).map(Reverse).collect();
-    let (unfinished, workers) = (values.left().count(), workers.min(values.width()));
+    let (unfinished, workers) = (values.left().count(), threads_for(values.width(), workers));
     let advance = Advance::new(progress, &times, &values.left);
     advance.steps.at(steps_at(&advance.done, 0.0), STEPS)?;
     let mut users = vec![Vec::new(); values.values.len()];
