@@ -238,6 +238,7 @@ class Clear:
         return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(own["before"], own["after"])])
 
     def _smooth(self, own: Any, x: Any) -> Any:
+        x = x * own.get("unit", 1.0)
         if self._exact:
             return _EXACT[own["function"]](x)
         return native.smooth(own["function"], x, own["error"], tuple(own["domain"]))

@@ -162,6 +162,7 @@ def compile(
     security: float = 128.0,
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
+    passes: Sequence[str] | None = None,
     params: Params | None = None,
     runtime: Runtime | None = None,
 ) -> Program:
@@ -190,6 +191,11 @@ def compile(
         The most bytes of evaluation keys in memory. None, the default, is no limit.
     memory : int, optional
         The most bytes of arrays and evaluation keys in memory. None, the default, is no limit.
+    passes : sequence of str, optional
+        The ways to write the function differently that are tried: "common" computes once what is computed several times, "polynomials"
+        makes polynomials of sums of powers, "maps" makes linear maps of sums of moved and weighted numbers, "products" arranges products so
+        that they take few levels, and "factors" multiplies plain factors into plain numbers next to them. `Program.explain` says what each
+        saved. None, the default, tries all.
     params : Params, optional
         The parameters. None, the default, chooses them.
     runtime : Runtime, optional
@@ -240,6 +246,7 @@ def compile(
         result_sizes=sizes,
         key_bytes=key_bytes,
         memory=memory,
+        passes=None if passes is None else list(passes),
         params=params,
         runtime=runtime,
     )[0]
@@ -255,13 +262,14 @@ def compiled(
     result_sizes: Sequence[float] = (),
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
+    passes: Sequence[str] | None = (),
     params: Params | None = None,
     runtime: Runtime | None = None,
     usual_errors: bool = False,
 ) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
     """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal.
 
-    With `usual_errors`, approximations have the errors that they have outside of programs.
+    Without `passes`, the function is computed as it is written. With `usual_errors`, approximations have the errors that they have outside of programs.
     """
     recorded: list[native.RecordedFunction] = []
     refusals: list[Exception] = []
@@ -278,11 +286,11 @@ def compiled(
     if usual_errors:
         recorded = [own.with_usual_errors() for own in recorded]
     sizes = list(result_sizes)
-    asked = (*(own.digest for own in recorded), error, relative_error, *sizes, security, key_bytes, memory, params)
+    asked = (*(own.digest for own in recorded), error, relative_error, *sizes, security, key_bytes, memory, None if passes is None else tuple(passes), params)
     found = _KNOWN.get(asked) if runtime is None else None
     if found is None:
         program, tried = native.compile_functions(
-            recorded, error, relative_error, sizes, security, key_bytes, memory, unwrap(params), unwrap(runtime)
+            recorded, error, relative_error, sizes, security, key_bytes, memory, passes, unwrap(params), unwrap(runtime)
         )
         found = Program._of(program), tried
         if runtime is None:

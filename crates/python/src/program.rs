@@ -3,7 +3,7 @@
 use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
-    Arrangement, CompileOptions, FunctionRecording, OwnerPart, Program, ProgramInput, RecordedFunction,
+    Arrangement, CompileOptions, FunctionRecording, OwnerPart, Pass, Program, ProgramInput, RecordedFunction,
     STORE_PAUSE, Task, ValueForecast,
 };
 use clathrate_ckks::{CkksError, Encoding, Evaluator};
@@ -108,6 +108,7 @@ pub fn compile_functions(
     security: Real,
     key_bytes: Option<Whole>,
     memory: Option<Whole>,
+    passes: Option<Vec<String>>,
     params: Option<&PyParams>,
     runtime: Option<&Bound<'_, PyRuntime>>,
 ) -> PyResult<(PyProgram, Vec<Tried>)> {
@@ -117,6 +118,10 @@ pub fn compile_functions(
         });
         bytes.transpose()
     };
+    let passes = match passes {
+        Some(names) => names.iter().map(|name| Pass::named(name)).collect::<Result<_, _>>(),
+        None => Ok(Pass::ALL.to_vec()),
+    };
     let options = CompileOptions {
         error: Real::given(error),
         relative_error: Real::given(relative_error),
@@ -124,6 +129,7 @@ pub fn compile_functions(
         security: security.0,
         key_bytes: bytes("`key_bytes`", key_bytes)?,
         memory: bytes("`memory`", memory)?,
+        passes: passes.map_err(|error| raise(py, error))?,
         params: params.map(|params| params.params.clone()),
         runtime: PyRuntime::given(runtime),
     };

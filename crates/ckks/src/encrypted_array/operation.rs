@@ -30,55 +30,155 @@ pub enum ArrayOperation {
     Negate,
     Mul,
     Div,
-    Power { exponent: u64 },
-    Multiply { rescale: bool },
+    Power {
+        exponent: u64,
+    },
+    Multiply {
+        rescale: bool,
+    },
     Rescale,
     Cleared,
     ClearPadding,
     Conjugate,
     RealPart,
     ImaginaryPart,
-    Rotate { steps: i64 },
-    RepeatColumn { columns: usize },
-    WithBound { bound: Option<f64> },
-    ChosenFrom { share: f64 },
-    Converted { to: Encoding, levels: Option<usize> },
+    Rotate {
+        steps: i64,
+    },
+    RepeatColumn {
+        columns: usize,
+    },
+    WithBound {
+        bound: Option<f64>,
+    },
+    ChosenFrom {
+        share: f64,
+    },
+    Converted {
+        to: Encoding,
+        levels: Option<usize>,
+    },
     InSlots,
     Bootstrap,
-    Polynomial { basis: PolynomialBasis, domain: Interval },
-    Sum { axes: Axes, keepdims: bool },
-    Mean { axes: Axes, keepdims: bool },
-    Variance { axes: Axes, ddof: i64, keepdims: bool },
-    Product { axes: Axes, keepdims: bool },
+    Polynomial {
+        basis: PolynomialBasis,
+        domain: Interval,
+    },
+    Sum {
+        axes: Axes,
+        keepdims: bool,
+    },
+    Mean {
+        axes: Axes,
+        keepdims: bool,
+    },
+    Variance {
+        axes: Axes,
+        ddof: i64,
+        keepdims: bool,
+    },
+    Product {
+        axes: Axes,
+        keepdims: bool,
+    },
     SumRows,
     Dot,
     TimesVector,
-    LeftMultiply { weight_scale: Option<f64> },
-    MapRows { row_first: bool },
+    LeftMultiply {
+        weight_scale: Option<f64>,
+    },
+    MapRows {
+        row_first: bool,
+    },
     Matmul,
     TransposedMatmul,
     Transposed,
-    Permuted { axes: Vec<usize> },
-    Contracted { shape: Vec<usize>, left: PlacesId, right: PlacesId },
-    Mapped { shape: Vec<usize>, sources: PlacesId },
-    Pick { rows: Option<Vec<usize>>, single: bool, columns: Option<(usize, usize)> },
-    PickColumn { rows: Option<Vec<usize>>, single: bool, column: usize },
-    PickEntry { place: usize },
-    PickEntries { places: (usize, usize) },
-    Reshaped { shape: Vec<usize> },
-    Gathered { shape: Vec<usize>, sources: PlacesId },
+    Permuted {
+        axes: Vec<usize>,
+    },
+    Contracted {
+        shape: Vec<usize>,
+        left: PlacesId,
+        right: PlacesId,
+    },
+    Mapped {
+        shape: Vec<usize>,
+        sources: PlacesId,
+    },
+    Pick {
+        rows: Option<Vec<usize>>,
+        single: bool,
+        columns: Option<(usize, usize)>,
+    },
+    PickColumn {
+        rows: Option<Vec<usize>>,
+        single: bool,
+        column: usize,
+    },
+    PickEntry {
+        place: usize,
+    },
+    PickEntries {
+        places: (usize, usize),
+    },
+    Reshaped {
+        shape: Vec<usize>,
+    },
+    Gathered {
+        shape: Vec<usize>,
+        sources: PlacesId,
+    },
     Concatenate,
     JoinColumns,
-    PadColumns { before: usize, after: usize },
-    Smooth { function: String, error: Option<f64>, domain: Option<Interval> },
-    Std { axes: Axes, ddof: i64, keepdims: bool, error: Option<f64>, domain: Interval },
-    Norm { axes: Axes, keepdims: bool, error: Option<f64>, domain: Interval },
-    Softmax { error: Option<f64>, bound: Option<f64> },
-    Sign { margin: f64, error: Option<f64>, bound: Option<f64> },
-    Absolute { error: Option<f64>, bound: Option<f64> },
-    Relu { error: Option<f64>, bound: Option<f64> },
-    Maximum { error: Option<f64>, bound: Option<f64> },
-    Minimum { error: Option<f64>, bound: Option<f64> },
+    PadColumns {
+        before: usize,
+        after: usize,
+    },
+    Smooth {
+        function: String,
+        error: Option<f64>,
+        domain: Option<Interval>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unit: Option<f64>,
+    },
+    Std {
+        axes: Axes,
+        ddof: i64,
+        keepdims: bool,
+        error: Option<f64>,
+        domain: Interval,
+    },
+    Norm {
+        axes: Axes,
+        keepdims: bool,
+        error: Option<f64>,
+        domain: Interval,
+    },
+    Softmax {
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
+    Sign {
+        margin: f64,
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
+    Absolute {
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
+    Relu {
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
+    Maximum {
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
+    Minimum {
+        error: Option<f64>,
+        bound: Option<f64>,
+    },
 }
 
 impl ArrayOperation {

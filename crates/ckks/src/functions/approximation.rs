@@ -32,6 +32,8 @@ pub struct Approximation {
     error: f64,
     polynomials: Composition,
     product: Option<Product>,
+    /// The number that an encrypted 1 stands for.
+    unit: f64,
 }
 
 /// The product `(factor x) (s + shift)` of the number `x` with the composition's value `s`.
@@ -59,7 +61,7 @@ impl Approximation {
         let error = stated(error.into(), USUAL_ERROR)?;
         let domain = if function.is_above_zero() { above_zero(domain)? } else { domain };
         let polynomials = fitted(Curve::Smooth(function), error, domain)?;
-        Ok(Self { curve: Curve::Smooth(function), error, polynomials, product: None })
+        Ok(Self { curve: Curve::Smooth(function), error, polynomials, product: None, unit: 1.0 })
     }
 
     /// The sign of numbers of magnitude at most `bound`: -1 below zero and 1 above, to within `error` for
@@ -82,7 +84,7 @@ impl Approximation {
             return out_of_range("`margin`", margin, remedy);
         }
         let polynomials = sign(margin, error, bound)?;
-        Ok(Self { curve: Curve::Sign { margin }, error, polynomials, product: None })
+        Ok(Self { curve: Curve::Sign { margin }, error, polynomials, product: None, unit: 1.0 })
     }
 
     /// The magnitude of numbers of magnitude at most `bound`: one polynomial, or the product of the number
@@ -122,10 +124,10 @@ impl Approximation {
             signs.as_ref().is_none_or(|signs| levels(polynomial) <= levels(signs) + 1)
         };
         if let Some(polynomials) = polynomial.filter(takes_less) {
-            return Ok(Self { curve, error, polynomials, product: None });
+            return Ok(Self { curve, error, polynomials, product: None, unit: 1.0 });
         }
         match signs {
-            Some(polynomials) => Ok(Self { curve, error, polynomials, product: Some(product) }),
+            Some(polynomials) => Ok(Self { curve, error, polynomials, product: Some(product), unit: 1.0 }),
             None => out_of_range(
                 "`error`",
                 error,
@@ -136,6 +138,20 @@ impl Approximation {
                 ),
             ),
         }
+    }
+
+    /// The same function of encrypted numbers that are given in units of `unit`.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for a unit that is no positive number, or with which the domain has no
+    /// length.
+    pub(crate) fn in_units(self, unit: f64) -> Result<Self, CkksError> {
+        let unit = positive("`unit`", unit)?;
+        let [first, rest @ ..] = &self.polynomials[..] else { return Ok(self) };
+        let first = first.clone().in_units(unit)?;
+        let polynomials = std::iter::once(first).chain(rest.iter().cloned()).collect();
+        let product = self.product.map(|own| Product { factor: own.factor * unit, ..own });
+        Ok(Self { polynomials, product, unit: self.unit * unit, ..self })
     }
 
     /// The polynomials of the composition, the first one first; a single one for smooth functions.
@@ -173,13 +189,14 @@ impl Approximation {
         }
     }
 
-    /// The difference from the function at the point of the domain that is nearest to `x`.
+    /// The difference from the function at the encrypted number of the domain that is nearest to `x`.
     fn difference(&self, x: f64) -> f64 {
         let (low, high) = self.domain();
         let x = x.clamp(low, high);
+        let number = self.unit * x;
         match self.curve {
-            Curve::Sign { margin } if x.abs() < margin => 0.0,
-            curve => (self.at(x) - curve.at(x)).clamp(-self.error, self.error),
+            Curve::Sign { margin } if number.abs() < margin => 0.0,
+            curve => (self.at(x) - curve.at(number)).clamp(-self.error, self.error),
         }
     }
 

@@ -37,11 +37,28 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder() {
             // The interval of the numbers as they are known now.
             let domain = Some(domain_of(function, domain, largest_in(self))?);
-            let operation = ArrayOperation::Smooth { function: function.name().to_owned(), error, domain };
+            let function_name = function.name().to_owned();
+            let operation = ArrayOperation::Smooth { function: function_name, error, domain, unit: None };
             return graph.record(operation, &[self.into()], || self.smooth(function, error, domain));
         }
         check_real(function.name(), self)?;
         Approximation::smooth(function, error, domain_of(function, domain, largest_in(self))?)?.apply(self)
+    }
+
+    /// A smooth function of `unit` times the numbers, to within `error`, where `domain` is the interval of
+    /// the products. With half the length of a symmetric interval as the unit it takes a level less.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::smooth`]; [`CkksError::OutOfRange`] for a unit that is no positive number.
+    pub(crate) fn smooth_in_units(
+        &self,
+        function: SmoothFunction,
+        error: Option<f64>,
+        domain: (f64, f64),
+        unit: f64,
+    ) -> Result<Self, CkksError> {
+        check_real(function.name(), self)?;
+        Approximation::smooth(function, error, domain)?.in_units(unit)?.apply(self)
     }
 
     /// The logistic function `1 / (1 + exp(-x))`, entry by entry; the usual domain is (-8, 8).

@@ -2,6 +2,7 @@
 
 use super::RecordedFunction;
 use super::forecast::ValueForecast;
+use super::passes::Pass;
 use crate::error::CkksError;
 use crate::parameters::{Params, Runtime};
 
@@ -23,6 +24,8 @@ pub struct CompileOptions {
     pub key_bytes: Option<usize>,
     /// The most bytes of arrays and evaluation keys in memory.
     pub memory: Option<usize>,
+    /// The ways to write the function differently that are tried.
+    pub passes: Vec<Pass>,
     /// The parameters; absent for those with the least predicted time.
     pub params: Option<Params>,
     /// Engine, threads and choices of the parameters that are made.
@@ -38,6 +41,7 @@ impl Default for CompileOptions {
             security: SECURITY,
             key_bytes: None,
             memory: None,
+            passes: Pass::ALL.to_vec(),
             params: None,
             runtime: Runtime::default(),
         }

@@ -33,6 +33,7 @@ mod forecast;
 mod input;
 mod limits;
 mod owner;
+mod passes;
 mod recording;
 mod replay;
 mod schedule;
@@ -46,6 +47,7 @@ pub use forecast::{Forecast, ValueForecast};
 pub use input::ProgramInput;
 pub use limits::CompileOptions;
 pub use owner::{OwnerMetadata, OwnerPart};
+pub use passes::{Pass, Saving};
 pub use recording::{FunctionRecording, RecordedFunction};
 pub use schedule::Task;
 pub use search::Candidate;
@@ -100,6 +102,8 @@ pub struct Program {
     bootstraps: AutomaticPlans,
     /// The operations as tasks, once they were asked for.
     tasks: Arc<OnceLock<Vec<Task>>>,
+    /// What was saved by writing the function differently, where the program was compiled and not read.
+    savings: Arc<[Saving]>,
 }
 
 impl Program {
@@ -130,6 +134,7 @@ impl Program {
             forecast: Arc::new(forecast),
             bootstraps: bootstraps.clone(),
             tasks: Arc::default(),
+            savings: Arc::default(),
         })
     }
 
@@ -173,6 +178,12 @@ impl Program {
     #[must_use]
     pub fn forecast(&self) -> &Forecast {
         &self.forecast
+    }
+
+    /// What each pass saved when the program was compiled; a program from a file does not know that.
+    #[must_use]
+    pub fn savings(&self) -> &[Saving] {
+        &self.savings
     }
 
     /// How input `index` is encrypted.

@@ -244,8 +244,12 @@ impl<'c> Call<'c> {
             Op::Concatenate => EncryptedArray::concatenate(&self.arrays()?),
             Op::JoinColumns => EncryptedArray::join_columns(&self.arrays()?),
             Op::PadColumns { before, after } => x.pad_columns(*before, *after),
-            Op::Smooth { function, error, domain } => {
+            Op::Smooth { function, error, domain, unit: None } => {
                 x.smooth(SmoothFunction::named(function)?, *error, *domain)
+            }
+            Op::Smooth { function, error, domain, unit: Some(unit) } => {
+                let domain = domain.ok_or_else(|| malformed("a function has a unit and no interval"))?;
+                x.smooth_in_units(SmoothFunction::named(function)?, *error, domain, *unit)
             }
             Op::Std { axes, ddof, keepdims, error, domain } => {
                 x.std(axes.as_deref(), *ddof, *keepdims, *error, *domain)

@@ -14,6 +14,7 @@ use super::limits::{
     CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, REMEDY, SECURITY, TOO_DEEP, TOO_LONG,
     unknown_error,
 };
+use super::passes::applied;
 use super::recording::{USUAL, recording_params};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
@@ -605,13 +606,14 @@ impl Program {
         for function in functions {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
-            let limits = Limits::new(function, options);
-            let function = Arc::new(with_errors(function, &limits));
+            let (function, savings) = applied(function, &options.passes);
+            let limits = Limits::new(&function, options);
+            let function = Arc::new(with_errors(&function, &limits));
             match (Search { function, options, limits, known, tried: &mut tried }).fastest() {
                 Ok(program) => {
                     let price = program.forecast().price();
                     if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {
-                        best = Some((program, tried));
+                        best = Some((Program { savings: savings.into(), ..program }, tried));
                     }
                 }
                 Err(miss) => {

@@ -5,7 +5,7 @@ use std::fmt;
 use clathrate_arith::text::counted;
 use serde_json::Value;
 
-use super::{Program, ValueForecast};
+use super::{Program, Saving, ValueForecast};
 use crate::encrypted_array::{ArrayGraph, ArrayOperation, GraphOperand};
 
 /// Bytes per mebibyte.
@@ -97,6 +97,21 @@ fn result_text(name: &str, result: &ValueForecast) -> String {
     )
 }
 
+/// What a pass saved; of operations it may need more.
+fn saving_text(saving: &Saving) -> String {
+    let mut parts = Vec::new();
+    if let Some(levels) = saving.levels.0.checked_sub(saving.levels.1).filter(|levels| *levels > 0) {
+        parts.push(counted(levels, "level"));
+    }
+    if let Some(operations) = saving.operations.0.checked_sub(saving.operations.1).filter(|own| *own > 0) {
+        parts.push(counted(operations, "operation"));
+    }
+    if saving.time >= 0.01 {
+        parts.push(format!("{:.0} % of the time at equal parameters", 100.0 * saving.time));
+    }
+    format!("{} saved {}", saving.pass.name(), parts.join(", "))
+}
+
 impl Program {
     /// The operations as text, one in a line.
     #[must_use]
@@ -158,6 +173,10 @@ impl fmt::Display for Program {
         }
         if !functions.is_empty() {
             writeln!(f, "  functions   {}", functions.join(", "))?;
+        }
+        let savings: Vec<String> = self.savings().iter().map(saving_text).collect();
+        if !savings.is_empty() {
+            writeln!(f, "  passes      {}", savings.join("; "))?;
         }
         let mut bootstraps = Vec::new();
         if let Some(below) = self.choices().bootstrap_below {

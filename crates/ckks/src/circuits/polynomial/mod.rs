@@ -251,6 +251,16 @@ impl Polynomial {
         Self { is_by_word: true, ..self }
     }
 
+    /// The polynomial of `unit` times its argument.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] where its domain is no interval of finite numbers.
+    pub(crate) fn in_units(self, unit: f64) -> Result<Self, CkksError> {
+        let domain = (self.domain.0 / unit, self.domain.1 / unit);
+        check_domain(domain)?;
+        Ok(Self { domain, ..self })
+    }
+
     /// Refuses an array whose numbers may be outside of the domain by their bound.
     ///
     /// # Errors
