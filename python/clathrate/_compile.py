@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
@@ -19,7 +20,7 @@ from ._reading import numbers
 from ._trace import Input
 from ._transposed import TransposedCiphertext
 from ._wrapping import unwrap, wrap
-from .errors import DataError
+from .errors import ClathrateError, DataError
 
 if TYPE_CHECKING:
     from ._params import Params
@@ -30,6 +31,9 @@ _MARGIN = 1.5
 
 # Rows of a matrix that are tried in polynomials of their own.
 _MANY_ROWS = 64
+
+# Slots of polynomials that a batch fills.
+_SLOTS = (4096, 8192, 16384, 32768)
 
 # The latest programs, by what they were compiled from.
 _KNOWN: dict[Any, tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]] = {}
@@ -154,6 +158,40 @@ def _recorded(function: Callable[..., Any], rows: list[tuple[Any, ...]]) -> nati
     return recording.finish([array._native for array in found], json.dumps(arrangement))
 
 
+def _recorded_batch(function: Callable[..., Any], rows: list[tuple[Any, ...]], batch: int) -> native.RecordedFunction:
+    """The function of many items, recorded for one of them."""
+    items = [
+        (name, shape if plain else shape[1:], is_complex, bound, in_slots, lanes and len(shape) > 2, plain)
+        for name, shape, is_complex, bound, in_slots, lanes, plain in rows
+    ]
+    return _recorded(function, items).batched(batch, any(lanes for *_, lanes, _ in rows))
+
+
+def _batches(inputs: Sequence[dict[str, Any]]) -> list[int]:
+    """Numbers of items with which the largest input fills a polynomial of one of the usual degrees."""
+    largest = max(math.prod(own["shape"]) for own in inputs if not own.get("plain"))
+    return sorted({max(1, slots // largest) for slots in _SLOTS})
+
+
+def _cheapest(compiled: Callable[[int], Program], batches: Sequence[int]) -> Program:
+    """The program with the least predicted time of an item; larger batches are tried while that falls."""
+    best: tuple[float, Program] | None = None
+    refusal: Exception | None = None
+    for batch in batches:
+        try:
+            program = compiled(batch)
+        except ClathrateError as refused:
+            refusal = refusal or refused
+            continue
+        price = program._native.price / batch
+        if best is not None and price >= best[0]:
+            break
+        best = (price, program)
+    if best is None:
+        raise refusal or DataError("a program has at least one input that is encrypted")
+    return best[1]
+
+
 def compile(
     function: Callable[..., Any],
     *inputs: Any,
@@ -162,6 +200,8 @@ def compile(
     security: float = 128.0,
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
+    batch: SupportsIndex | None = None,
+    objective: str = "latency",
     passes: Sequence[str] | None = None,
     params: Params | None = None,
     runtime: Runtime | None = None,
@@ -191,6 +231,12 @@ def compile(
         The most bytes of evaluation keys in memory. None, the default, is no limit.
     memory : int, optional
         The most bytes of arrays and evaluation keys in memory. None, the default, is no limit.
+    batch : int, optional
+        The number of items that one run computes the function of. Encrypted inputs and results then have one more axis in front, of that
+        length; plain inputs are the same for all items. None, the default, is one item, without the axis.
+    objective : {"latency", "throughput"}, optional
+        What is least: the time of a run, or, where `batch` is not given, the time of an item, for which the program chooses how many items
+        a run takes. The default is "latency".
     passes : sequence of str, optional
         The ways to write the function differently that are tried: "common" computes once what is computed several times, "polynomials"
         makes polynomials of sums of powers, "maps" makes linear maps of sums of moved and weighted numbers, "products" arranges products so
@@ -237,19 +283,28 @@ def compile(
         warn_unbounded()
     samples = not any(isinstance(given, Input) or _is_shape(given) for given in inputs)
     sizes = _sizes(function, inputs) if relative_error is not None and samples else []
-    return compiled(
-        function,
-        known,
-        error,
-        security,
-        relative_error=relative_error,
-        result_sizes=sizes,
-        key_bytes=key_bytes,
-        memory=memory,
-        passes=None if passes is None else list(passes),
-        params=params,
-        runtime=runtime,
-    )[0]
+
+    def of(batch: int | None) -> Program:
+        return compiled(
+            function,
+            known,
+            error,
+            security,
+            relative_error=relative_error,
+            result_sizes=sizes,
+            key_bytes=key_bytes,
+            memory=memory,
+            batch=batch,
+            passes=None if passes is None else list(passes),
+            params=params,
+            runtime=runtime,
+        )[0]
+
+    if objective not in ("latency", "throughput"):
+        raise DataError(f'`objective` is "{objective}": use "latency" or "throughput"')
+    if batch is not None:
+        return of(operator.index(batch))
+    return of(None) if objective == "latency" else _cheapest(of, _batches(known))
 
 
 def compiled(
@@ -262,6 +317,7 @@ def compiled(
     result_sizes: Sequence[float] = (),
     key_bytes: SupportsIndex | None = None,
     memory: SupportsIndex | None = None,
+    batch: int | None = None,
     passes: Sequence[str] | None = (),
     params: Params | None = None,
     runtime: Runtime | None = None,
@@ -273,11 +329,13 @@ def compiled(
     """
     recorded: list[native.RecordedFunction] = []
     refusals: list[Exception] = []
+    if batch is not None:
+        inputs = [own if own.get("plain") else {**own, "shape": (batch, *own["shape"])} for own in inputs]
     for rows in _alternatives(inputs):
         if recorded and _takes_many_polynomials(rows):
             continue
         try:
-            recorded.append(_recorded(function, rows))
+            recorded.append(_recorded(function, rows) if batch is None else _recorded_batch(function, rows, batch))
         except Exception as refused:
             # Another way of encryption may do. The traceback leads to the line that was refused.
             refusals.append(refused)

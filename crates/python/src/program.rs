@@ -89,6 +89,13 @@ impl PyRecordedFunction {
         self.function.digest().map(|digest| hex(&digest)).map_err(|error| raise(py, error))
     }
 
+    fn batched(&self, py: Python<'_>, count: Whole, lanes: bool) -> PyResult<Self> {
+        let count = usize::try_from(count.0)
+            .map_err(|_| out_of_range(py, "`batch`", count.0, "use 1 or more"))?;
+        let function = detached(py, || self.function.batched(count, lanes))?;
+        Ok(Self { function })
+    }
+
     fn with_usual_errors(&self) -> Self {
         Self { function: self.function.clone().with_usual_errors() }
     }
@@ -266,6 +273,12 @@ impl PyProgram {
     #[getter]
     fn recording(&self) -> PyRecording {
         PyRecording::new(self.program.forecast().recording().clone())
+    }
+
+    // The seconds by the library's own prices, which are the same on every machine.
+    #[getter]
+    fn price(&self) -> f64 {
+        self.program.forecast().price() * 1e-9
     }
 
     // Of each task: the value that it gives, its name, the values that it takes, seconds, and bytes.

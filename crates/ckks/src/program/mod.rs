@@ -28,10 +28,12 @@
 //! ```
 
 mod arrangement;
+mod batch;
 mod budget;
 mod forecast;
 mod input;
 mod limits;
+mod moves;
 mod owner;
 mod passes;
 mod recording;
