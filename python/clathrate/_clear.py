@@ -13,6 +13,9 @@ from . import _native as native
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# How far outside of an interval, by its length, a number may be that an approximation gave.
+_SLACK = 0.05
+
 # What smooth functions are without an approximation.
 _EXACT: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
@@ -66,9 +69,20 @@ def _variance(x: NDArray[Any], own: dict[str, Any]) -> NDArray[Any]:
     return np.asarray(np.var(x, axis=_axes(own), ddof=own["ddof"], keepdims=own["keepdims"]))
 
 
+def _near(x: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    """Numbers a little outside of an interval at its ends: they are results of approximations, which may be off by a little."""
+    inside = np.clip(x, low, high)
+    return np.where(np.abs(x - inside) <= _SLACK * (high - low), inside, x)
+
+
 def _polynomial(x: NDArray[Any], coefficients: NDArray[Any], own: dict[str, Any]) -> NDArray[Any]:
     values = coefficients if np.any(coefficients.imag) else coefficients.real
     return np.asarray(native.Polynomial(values, own["basis"], tuple(own["domain"]))(x))
+
+
+def _root(squares: NDArray[Any], own: dict[str, Any]) -> NDArray[Any]:
+    low, high = own["domain"]
+    return np.asarray(native.root_of_squares(_near(squares, low * low, high * high), own["error"], (low, high)))
 
 
 class Clear:
@@ -241,27 +255,27 @@ class Clear:
         x = x * own.get("unit", 1.0)
         if self._exact:
             return _EXACT[own["function"]](x)
-        return native.smooth(own["function"], x, own["error"], tuple(own["domain"]))
+        return native.smooth(own["function"], _near(x, *own["domain"]), own["error"], tuple(own["domain"]))
 
     def _std(self, own: Any, x: Any) -> Any:
         variance = _variance(x, own)
-        return np.sqrt(variance) if self._exact else native.root_of_squares(variance, own["error"], tuple(own["domain"]))
+        return np.sqrt(variance) if self._exact else _root(variance, own)
 
     def _norm(self, own: Any, x: Any) -> Any:
         squares = np.asarray((x * x).sum(axis=_axes(own), keepdims=own["keepdims"]))
-        return np.sqrt(squares) if self._exact else native.root_of_squares(squares, own["error"], tuple(own["domain"]))
+        return np.sqrt(squares) if self._exact else _root(squares, own)
 
     def _softmax(self, own: Any, x: Any) -> Any:
-        return _softmax(x) if self._exact else native.softmax(x, own["error"], own["bound"])
+        return _softmax(x) if self._exact else native.softmax(_near(x, -own["bound"], own["bound"]), own["error"], own["bound"])
 
     def _sign(self, own: Any, x: Any) -> Any:
-        return np.sign(x) if self._exact else native.sign(x, own["margin"], own["error"], own["bound"])
+        return np.sign(x) if self._exact else native.sign(_near(x, -own["bound"], own["bound"]), own["margin"], own["error"], own["bound"])
 
     def _absolute(self, own: Any, x: Any) -> Any:
-        return np.abs(x) if self._exact else native.absolute(x, own["error"], own["bound"])
+        return np.abs(x) if self._exact else native.absolute(_near(x, -own["bound"], own["bound"]), own["error"], own["bound"])
 
     def _relu(self, own: Any, x: Any) -> Any:
-        return np.maximum(x, 0.0) if self._exact else native.relu(x, own["error"], own["bound"])
+        return np.maximum(x, 0.0) if self._exact else native.relu(_near(x, -own["bound"], own["bound"]), own["error"], own["bound"])
 
     def _maximum(self, own: Any, x: Any, y: Any) -> Any:
         return self._extreme(np.maximum, native.maximum, own, x, y)

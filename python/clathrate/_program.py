@@ -381,7 +381,8 @@ class Program(ForOwner, of=native.Program):
             return False to stop.
         store : str, bytes or path-like, optional
             A folder in which the values that are needed next are stored from time to time, which takes at most a twentieth of the time. If
-            the run is killed, the same call goes on from there. A run that ends leaves nothing in the folder.
+            the run is killed, the same call goes on from there. A run that ends leaves nothing in the folder. Whoever can write to the
+            folder decides the results, so it is a folder of your own.
 
         Returns
         -------

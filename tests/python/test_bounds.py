@@ -131,3 +131,34 @@ def test_parts_and_joins_keep_their_bounds(owner):
     low = key.encrypt([[4096.0] * 3] * 2, bound=4096.0, level=0)
     with pytest.raises(cl.errors.DataError, match="room for"):
         low[0] * 12288
+
+
+def test_products_of_large_errors_are_within_the_bound():
+    params = cl.Params.preset("insecure_deep")
+    x = np.where(np.arange(200) % 2, 1.0, -1.0)
+    power = lambda degree: cl.plans.Polynomial([0.0] * degree + [1.0], basis="chebyshev")
+    tiny = cl.plans.Polynomial([0.0, 0.0, 1.0, 1.0, 1.0])
+    cases = [
+        # The noise times the square of the degree is about one.
+        *((power(degree), x, 1.0, 2.0**bits) for degree, bits in ((63, 16), (127, 18), (255, 20))),
+        # The noise is larger than the numbers.
+        *((tiny, x * 1e-4, 1e-4, 2.0**bits) for bits in (14, 16, 18)),
+    ]
+    for _ in range(3):
+        owner = cl.SecretKey.generate(params)
+        keys = owner.evaluation_keys(cl.keys.Needs(relinearise=True))
+        for polynomial, data, bound, scale in cases:
+            result = polynomial(owner.encrypt(data, bound=bound, scale=scale).with_keys(keys))
+            assert np.abs(owner.decrypt(result) - polynomial(data)).max() <= result.error_bound
+        # The numbers are up to 1 by the caller's word, and the approximation is off by 0.1.
+        y = cl.functions.sigmoid(8 * owner.encrypt(x, bound=1.0).with_keys(keys), error=0.1).with_bound(1.0)
+        result = power(31)(y)
+        assert np.abs(owner.decrypt(result) - power(31)(1 / (1 + np.exp(-8 * x)))).max() <= result.error_bound
+
+
+def test_remedies_for_functions_of_numbers_above_zero_work():
+    x = cl.Input((20,), bound=3.0)
+    for function in (cl.functions.log, cl.functions.sqrt, cl.functions.inverse, cl.functions.inverse_sqrt):
+        with pytest.raises(cl.errors.DataError, match=r"give a domain from 0\.5 to 3,"):
+            cl.compile(lambda v, function=function: function(v, domain=(0.5, 2.0)), x)
+        assert cl.compile(lambda v, function=function: function(v, domain=(0.5, 3.0)), x).results[0].bound

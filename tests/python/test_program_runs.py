@@ -76,6 +76,44 @@ def test_a_run_that_is_killed_goes_on(stored, tmp_path):
         program.run(keys, x, store=tmp_path / "file")
 
 
+def test_stored_values_that_cannot_be_the_programs_are_refused(tmp_path):
+    program = cl.compile(lambda x: ((x * x + 0.5).mean() - x) * x, cl.Input((100,), bound=1.0), error=1e-3, passes=())
+    owner = cl.SecretKey.generate(program)
+    keys, data = owner.keys(program), np.linspace(-1, 1, 100)
+    x = owner.encrypt(program, data)
+    expected = ((data * data + 0.5).mean() - data) * data
+    prefix = program._native.stored_prefix([x._native], [])
+    folder = tmp_path / "run"
+    levels = {task.value: program._native.values[task.value][3] for task in program.tasks}
+
+    def forged(name, array):
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{prefix}{name}.clt"
+        path.write_bytes(array) if isinstance(array, bytes) else array.save(path)
+        return path
+
+    square = owner.encrypt(data * 0.5, level=levels[1])
+    for name, array in (
+        ("1", b"no file of this library"),
+        ("1", square),  # without a bound
+        ("1", owner.encrypt(data * 3, level=levels[1], bound=3.0)),  # with a larger one
+        ("1", owner.encrypt(data[:50], level=levels[1], bound=1.0)),  # of another shape
+        ("1", owner.encrypt(data, level=levels[1], bound=1.0, encoding="coefficients")),
+        ("1", owner.encrypt(data * 1j, level=levels[1], bound=1.0)),
+        ("1-sum-of-0", owner.encrypt(data, level=levels[1], bound=1.0)),
+    ):
+        path = forged(name, array)
+        with pytest.raises(cl.errors.FileFormatError, match=path.name):
+            program.run(keys, x, store=folder)
+        path.unlink()
+    # Inputs come from the caller, and numbers have one spelling.
+    for name in ("0", "+1", "01", "99"):
+        path = forged(name, owner.encrypt(data * 0.1, level=x.level, bound=1.0))
+        result = owner.decrypt(program.run(keys, x, store=folder))
+        assert np.abs(result - expected).max() < 1e-3
+        path.unlink()
+
+
 def test_threads_give_the_same_bits(stored):
     folder, _, _ = stored
     results = []

@@ -90,8 +90,8 @@ impl PyRecordedFunction {
     }
 
     fn batched(&self, py: Python<'_>, count: Whole, lanes: bool) -> PyResult<Self> {
-        let count = usize::try_from(count.0)
-            .map_err(|_| out_of_range(py, "`batch`", count.0, "use 1 or more"))?;
+        let count =
+            usize::try_from(count.0).map_err(|_| out_of_range(py, "`batch`", count.0, "use 1 or more"))?;
         let function = detached(py, || self.function.batched(count, lanes))?;
         Ok(Self { function })
     }
@@ -343,6 +343,17 @@ impl PyProgram {
             }
         })?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
+    }
+
+    // How the names of the files begin in which a run stores values.
+    fn stored_prefix(
+        &self,
+        py: Python<'_>,
+        inputs: Vec<Py<PyCiphertext>>,
+        plain: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
+        self.program.stored_prefix(&inputs, &plain_arrays(&plain)?).map_err(|error| raise(py, error))
     }
 
     // As `run`, with every value in place of the results.

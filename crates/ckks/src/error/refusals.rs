@@ -136,10 +136,10 @@ impl CkksError {
     }
 
     /// Numbers that may be outside the domain of a polynomial, by their declared bound.
-    pub(crate) fn outside_domain(bound: f64, low: f64, high: f64) -> Self {
+    /// `from` is where a domain that holds them would begin.
+    pub(crate) fn outside_domain(bound: f64, (low, high): (f64, f64), from: f64) -> Self {
         let reason = format!(
-            "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {} to {bound}, or declare a smaller bound where they are smaller (`with_bound`); where all numbers are in the domain by your word, take the bound away before, `with_bound(None)`, and declare that of the result behind",
-            -bound
+            "by the declared bound numbers may be as large as {bound:.3e}, and the polynomial is made for those from {low} to {high}: give a domain from {from} to {bound}, or declare a smaller bound where they are smaller (`with_bound`); where all numbers are in the domain by your word, take the bound away before, `with_bound(None)`, and declare that of the result behind"
         );
         Self::TooLarge { reason }
     }

@@ -35,8 +35,7 @@ impl EncryptedArray {
     ) -> Result<Self, CkksError> {
         let error = error.into();
         if let Some(graph) = self.recorder() {
-            // The interval of the numbers as they are known now.
-            let domain = Some(domain_of(function, domain, largest_in(self))?);
+            domain_of(function, domain, largest_in(self))?;
             let function_name = function.name().to_owned();
             let operation = ArrayOperation::Smooth { function: function_name, error, domain, unit: None };
             return graph.record(operation, &[self.into()], || self.smooth(function, error, domain));
@@ -217,7 +216,6 @@ impl EncryptedArray {
     pub fn softmax(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
         let error = error.into();
         if let Some(graph) = self.recorder() {
-            let bound = Some(reach(bound, largest_in(self), USUAL_SOFTMAX_BOUND)?);
             return graph.record(ArrayOperation::Softmax { error, bound }, &[self.into()], || {
                 self.softmax(error, bound)
             });
@@ -240,7 +238,6 @@ impl EncryptedArray {
     ) -> Result<Self, CkksError> {
         let error = error.into();
         if let Some(graph) = self.recorder() {
-            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Sign { margin, error, bound }, &[self.into()], || {
                 self.sign(margin, error, bound)
             });
@@ -257,7 +254,6 @@ impl EncryptedArray {
     pub fn absolute(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
         let error = error.into();
         if let Some(graph) = self.recorder() {
-            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph.record(ArrayOperation::Absolute { error, bound }, &[self.into()], || {
                 self.absolute(error, bound)
             });
@@ -274,7 +270,6 @@ impl EncryptedArray {
     pub fn relu(&self, error: impl Into<Option<f64>>, bound: Option<f64>) -> Result<Self, CkksError> {
         let error = error.into();
         if let Some(graph) = self.recorder() {
-            let bound = Some(usual_reach(bound, largest_in(self))?);
             return graph
                 .record(ArrayOperation::Relu { error, bound }, &[self.into()], || self.relu(error, bound));
         }
@@ -353,6 +348,27 @@ impl EncryptedArray {
 fn checked(error: Option<f64>, domain: (f64, f64)) -> Result<(f64, f64), CkksError> {
     stated(error, USUAL_ERROR)?;
     above_zero(domain)
+}
+
+/// States the interval of an operation's approximation, where the caller left it to the numbers, which have a
+/// magnitude of at most `largest`; 0 where no bound is known.
+///
+/// # Errors
+/// Those of the function.
+pub(crate) fn state_interval(operation: &mut ArrayOperation, largest: f64) -> Result<(), CkksError> {
+    match operation {
+        ArrayOperation::Smooth { function, domain: domain @ None, .. } => {
+            *domain = Some(domain_of(SmoothFunction::named(function)?, None, largest)?);
+        }
+        ArrayOperation::Softmax { bound: bound @ None, .. } => {
+            *bound = Some(reach(None, largest, USUAL_SOFTMAX_BOUND)?);
+        }
+        ArrayOperation::Sign { bound: bound @ None, .. }
+        | ArrayOperation::Absolute { bound: bound @ None, .. }
+        | ArrayOperation::Relu { bound: bound @ None, .. } => *bound = Some(usual_reach(None, largest)?),
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The error of a function where none is stated.

@@ -22,6 +22,6 @@ mod signs;
 mod softmax;
 
 pub use approximation::Approximation;
-pub(crate) use arrays::usual_error;
+pub(crate) use arrays::{state_interval, usual_error};
 pub use curve::SmoothFunction;
 pub use softmax::Softmax;

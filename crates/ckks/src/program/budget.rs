@@ -2,11 +2,13 @@
 
 use super::forecast::{Forecast, ValueForecast};
 use super::limits::Limits;
-use super::recording::{FINE, recording_evaluator};
+use super::recording::{FINE, USUAL, recording_evaluator};
+use super::schedule::values_of;
 use super::{Choices, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
-use crate::encrypted_array::ArrayOperation;
+use crate::encrypted_array::{ArrayOperation, GraphNode};
 use crate::error::CkksError;
+use crate::functions::state_interval;
 
 /// Functions whose errors are chosen one by one; the errors of more functions are chosen together.
 const ONE_BY_ONE: usize = 16;
@@ -16,6 +18,11 @@ const SHARE: f64 = 0.5;
 
 /// The part of its share that functions have at least, whatever the functions with a stated error take.
 const LEAST: f64 = 0.25;
+
+/// The part of an error that approximations and what the caller stated may take together, before errors are
+/// chosen again, and how often they are.
+const MOST: f64 = 0.8;
+const CORRECTIONS: usize = 4;
 
 /// An error that is this much smaller shows how much a result depends on it.
 const SMALLER: f64 = 1.0 / 16.0;
@@ -82,15 +89,56 @@ fn chosen(usual: &RecordedFunction, places: &[usize], limits: &Limits<'_>) -> Op
         let factor = factor.fold(f64::INFINITY, f64::min);
         if factor.is_finite() {
             for &place in *group {
-                let operation = &mut function.graph.nodes[place].operation;
-                scale(operation, factor);
-                if let Some(Some(error)) = operation.error_mut() {
-                    *error = short(*error);
-                }
+                shorten(&mut function.graph.nodes[place].operation, factor);
             }
         }
     }
+    // A function of a function may be off by more than both shares tell.
+    for _ in 0..CORRECTIONS {
+        let found = dry_run(&function)?;
+        let excess = found.iter().map(|&(error, allowed)| error / (MOST * allowed)).fold(0.0, f64::max);
+        if excess <= 1.0 {
+            break;
+        }
+        for &place in places {
+            shorten(&mut function.graph.nodes[place].operation, MOST / excess);
+        }
+    }
     Some(function)
+}
+
+/// Multiplies the error of an approximation, and rounds it down.
+fn shorten(operation: &mut ArrayOperation, factor: f64) {
+    scale(operation, factor);
+    if let Some(Some(error)) = operation.error_mut() {
+        *error = short(*error);
+    }
+}
+
+/// The function with an interval for each of its approximations: of those that the caller left to the
+/// numbers, by the bounds that these have with the errors that were chosen.
+///
+/// # Errors
+/// Those of the dry run, and of the functions.
+pub(super) fn with_intervals(mut function: RecordedFunction) -> Result<RecordedFunction, CkksError> {
+    let mut stated = function.clone();
+    let states_all = |own: &GraphNode| {
+        let mut stated = own.operation.clone();
+        matches!(state_interval(&mut stated, 0.0), Ok(()) if stated == own.operation)
+    };
+    if function.graph.nodes.iter().all(states_all) {
+        return Ok(function);
+    }
+    stated.state_usual_errors();
+    let evaluator = recording_evaluator(USUAL)?;
+    let params = evaluator.params().clone();
+    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+    let forecast = Forecast::by(evaluator, &stated, &choices, &AutomaticPlans::new(&params))?;
+    for node in &mut function.graph.nodes {
+        let bounds = values_of(node).into_iter().filter_map(|value| forecast.values()[value].bound);
+        state_interval(&mut node.operation, bounds.fold(0.0, f64::max))?;
+    }
+    Ok(function)
 }
 
 /// Multiplies the error of an approximation.

@@ -74,6 +74,11 @@ impl Miss {
         Self { reason, kind, factor, error: None }
     }
 
+    /// What stopped a dry run, whatever the parameters.
+    pub(super) fn of(error: CkksError) -> Self {
+        Self { reason: error.to_string(), kind: OTHER, factor: 1.0, error: Some(Box::new(error)) }
+    }
+
     /// The same reason.
     pub(super) fn copy(&self) -> Self {
         Self::new(self.reason.clone(), self.kind, self.factor)

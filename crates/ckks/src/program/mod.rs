@@ -70,6 +70,7 @@ use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::keys::EncryptOptions;
 use crate::parameters::Params;
+use budget::with_intervals;
 use replay::{MOST_NUMBERS, Replay, malformed};
 use schedule::{AfterNode, Values, in_order, side_by_side, values_of};
 use stored_run::StoredRun;
@@ -114,7 +115,8 @@ impl Program {
     /// # Errors
     /// Those of the dry run.
     pub fn new(params: &Params, function: RecordedFunction, choices: Choices) -> Result<Self, CkksError> {
-        Self::with_plans(params, &Arc::new(function), choices, &AutomaticPlans::new(params))
+        let function = Arc::new(with_intervals(function)?);
+        Self::with_plans(params, &function, choices, &AutomaticPlans::new(params))
     }
 
     /// As [`Program::new`], with plans of bootstraps that programs with the same parameters share.
@@ -231,7 +233,9 @@ impl Program {
 
     /// As [`Program::run`], where the values that are needed next are stored in `folder` from time to time,
     /// at least `pause` after the last time: a run of the same program on the same inputs that was killed
-    /// goes on from there. A finished run leaves nothing in the folder.
+    /// goes on from there. A finished run leaves nothing in the folder. Whoever can write to the folder
+    /// decides the results: values that cannot be the program's are refused, and other numbers are not
+    /// noticed.
     ///
     /// # Errors
     /// As [`Program::run`], and those of the folder and its files.
@@ -248,6 +252,19 @@ impl Program {
         let results = self.run_given(&given, known, evaluator, &|needed| stored.store(needed))?;
         stored.finish()?;
         Ok(results)
+    }
+
+    /// How the names of the files begin in which [`Program::run_stored`] stores values of a run with these
+    /// inputs; the number of the value and `.clt` follow.
+    ///
+    /// # Errors
+    /// [`CkksError::Internal`] for inputs that have no digest, which none has.
+    pub fn stored_prefix(
+        &self,
+        inputs: &[Arc<Ciphertext>],
+        plain: &[PlainArray],
+    ) -> Result<String, CkksError> {
+        stored_run::prefix(self, inputs, plain)
     }
 
     /// The results of checked inputs and values that are `known` already.

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use clathrate_lattice::security::estimated_bits;
 use clathrate_lattice::{Level, SecretDistribution};
 
-use super::budget::{results_without_noise, with_errors};
+use super::budget::{results_without_noise, with_errors, with_intervals};
 use super::forecast::ValueForecast;
 use super::limits::{
     CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, REMEDY, SECURITY, TOO_DEEP, TOO_LONG,
     unknown_error,
 };
-use super::passes::applied;
+use super::passes::{Pass, Saving, applied};
 use super::recording::{USUAL, recording_params};
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
@@ -183,7 +183,7 @@ impl Search<'_> {
     fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
         let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
-            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
+            Miss { kind, ..Miss::of(error) }
         })?;
         match self.refusal(program.forecast()) {
             Some(miss) => Err(miss),
@@ -219,7 +219,7 @@ impl Search<'_> {
         let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
         let forecast = forecast.map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
-            Miss { reason: error.to_string(), kind, factor: 1.0, error: Some(Box::new(error)) }
+            Miss { kind, ..Miss::of(error) }
         })?;
         let magnitude = forecast.largest().filter(|largest| largest.is_finite()).unwrap_or(1.0);
         let room = (magnitude.max(1.0).log2().ceil() as usize + 4).clamp(ROOM, MOST_ROOM);
@@ -567,6 +567,24 @@ impl Search<'_> {
     }
 }
 
+/// The function with errors and intervals for its approximations, after `passes`, and what they saved.
+///
+/// # Errors
+/// Those of intervals.
+fn written(
+    function: &RecordedFunction,
+    limits: &Limits<'_>,
+    passes: &[Pass],
+) -> Result<(RecordedFunction, Vec<Saving>), CkksError> {
+    // What is the same has to be so before it gets errors of its own.
+    let (first, rest): (Vec<Pass>, Vec<Pass>) = passes.iter().partition(|pass| **pass == Pass::Common);
+    let (function, mut savings) = applied(function, &first);
+    let function = with_intervals(with_errors(&function, limits))?;
+    let (function, others) = applied(&function, &rest);
+    savings.extend(others);
+    Ok((function, savings))
+}
+
 impl Program {
     /// The program with the least predicted time for one of `functions`, which compute the same from inputs
     /// that are encrypted in different ways; and what was tried.
@@ -606,14 +624,19 @@ impl Program {
         for function in functions {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
-            let (function, savings) = applied(function, &options.passes);
-            let limits = Limits::new(&function, options);
-            let function = Arc::new(with_errors(&function, &limits));
-            match (Search { function, options, limits, known, tried: &mut tried }).fastest() {
+            let limits = Limits::new(function, options);
+            let written = written(function, &limits, &options.passes);
+            let found = written.map_err(Miss::of).and_then(|(function, savings)| {
+                let program =
+                    Search { function: Arc::new(function), options, limits, known, tried: &mut tried }
+                        .fastest()?;
+                Ok(Program { savings: savings.into(), ..program })
+            });
+            match found {
                 Ok(program) => {
                     let price = program.forecast().price();
                     if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {
-                        best = Some((Program { savings: savings.into(), ..program }, tried));
+                        best = Some((program, tried));
                     }
                 }
                 Err(miss) => {

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use blake3::Hasher;
 
-use super::Program;
+use super::replay::MOST_NUMBERS;
+use super::{Program, ValueForecast};
 use crate::arrays::Ciphertext;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{EncryptedArray, PlainArray};
@@ -33,6 +34,8 @@ pub(super) struct StoredRun {
     folder: PathBuf,
     /// What the names of the run's files begin with: a digest of the program and the inputs.
     prefix: String,
+    /// The number of encrypted inputs, which have the first values.
+    inputs: usize,
     /// The least time between two stores.
     least: Duration,
     state: Mutex<State>,
@@ -71,6 +74,35 @@ fn digest(program: &Program, inputs: &[Arc<Ciphertext>], plain: &[PlainArray]) -
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
+/// Whether an array may be a value of a program: its shape, level and encoding are those of the dry run, and
+/// its bound is no larger.
+fn is_like(data: &Ciphertext, forecast: &ValueForecast) -> bool {
+    let bounded = match (data.bound(), forecast.bound) {
+        (Some(own), Some(most)) => own <= most * ROUNDED,
+        (own, most) => own.is_some() || most.is_none(),
+    };
+    data.shape() == forecast.shape
+        && data.level() == forecast.level
+        && data.encoding() == forecast.encoding
+        && data.is_complex() == forecast.is_complex
+        && bounded
+}
+
+/// What a bound may be larger by than the same bound of a dry run.
+const ROUNDED: f64 = 1.0 + 1e-9;
+
+/// How the names of the files of a run begin: with a digest of the program and its inputs.
+///
+/// # Errors
+/// Of the digest.
+pub(super) fn prefix(
+    program: &Program,
+    inputs: &[Arc<Ciphertext>],
+    plain: &[PlainArray],
+) -> Result<String, CkksError> {
+    Ok(format!("run-{}-v", digest(program, inputs, plain)?))
+}
+
 impl StoredRun {
     /// The values of a run in `folder`, which is made if it does not exist, and those that are there already.
     ///
@@ -84,7 +116,7 @@ impl StoredRun {
     ) -> Result<(Self, BTreeMap<usize, EncryptedArray>), CkksError> {
         let failed = |action, error| CkksError::from(FileError::io(folder, action, error));
         fs::create_dir_all(folder).map_err(|error| failed("make", error))?;
-        let prefix = format!("run-{}-v", digest(program, inputs, plain)?);
+        let prefix = prefix(program, inputs, plain)?;
         let mut state = State { stored: BTreeMap::new(), last: Instant::now(), pause: least };
         let (mut arrays, mut sums) = (BTreeMap::new(), BTreeMap::new());
         for entry in fs::read_dir(folder).map_err(|error| failed("read", error))? {
@@ -97,24 +129,30 @@ impl StoredRun {
                 Some((value, count)) => (value, Some(count)),
                 None => (stem, None),
             };
-            let Some(forecast) =
-                value.parse().ok().and_then(|value: usize| program.forecast().values().get(value))
+            // Inputs are those that the caller gives. Numbers have one spelling.
+            let number = |text: &str| text.parse().ok().filter(|number: &usize| number.to_string() == text);
+            let computed = number(value).filter(|value| *value >= inputs.len());
+            let Some((value, forecast)) =
+                computed.and_then(|value| Some((value, program.forecast().values().get(value)?)))
             else {
                 continue;
             };
-            let data = Ciphertext::from_reader(&FileReader::open(&path)?, program.params())?;
-            let value: usize = value.parse().unwrap_or_default();
-            match count.map(str::parse::<usize>) {
-                None if data.shape() == forecast.shape && data.level() == forecast.level => {
+            let refused = |reason: &str| {
+                let reason =
+                    format!("{}: {reason}: remove it, and its value is computed again", path.display());
+                CkksError::from(FileError::Metadata { reason })
+            };
+            let read = FileReader::open(&path).map_err(CkksError::from);
+            let data = read.and_then(|reader| Ciphertext::from_reader(&reader, program.params()));
+            let data = data.map_err(|error| refused(&error.to_string()))?;
+            match count.map(number) {
+                None if is_like(&data, forecast) => {
                     arrays.insert(value, data);
                 }
-                Some(Ok(count)) => {
+                Some(Some(count)) if (1..=MOST_NUMBERS).contains(&count) => {
                     sums.insert(value, (data, count));
                 }
-                _ => {
-                    let reason = format!("{}: it is no value of this program: remove it", path.display());
-                    return Err(FileError::Metadata { reason }.into());
-                }
+                _ => return Err(refused("it is no value of this program")),
             }
             state.stored.entry(value).or_default().push(path);
         }
@@ -129,7 +167,8 @@ impl StoredRun {
             )
         };
         let known = arrays.into_iter().map(with_sum).collect();
-        let own = Self { folder: folder.to_path_buf(), prefix, least, state: Mutex::new(state) };
+        let inputs = inputs.len();
+        let own = Self { folder: folder.to_path_buf(), prefix, inputs, least, state: Mutex::new(state) };
         Ok((own, known))
     }
 
@@ -145,7 +184,8 @@ impl StoredRun {
         }
         let (start, values) = (Instant::now(), needed());
         for (value, array) in &values {
-            if state.stored.contains_key(value) {
+            // Inputs are given again.
+            if *value < self.inputs || state.stored.contains_key(value) {
                 continue;
             }
             let mut files = Vec::new();

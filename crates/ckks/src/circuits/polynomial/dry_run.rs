@@ -9,11 +9,30 @@ use rustfft::num_complex::Complex64;
 use super::ZERO;
 use super::plan::PolynomialPlan;
 use crate::arrays::estimate::product;
-use crate::arrays::{Ciphertext, Encoding, Estimate};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
 use crate::keys::KeyNeeds;
+
+/// The error that a node adds to its value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Noise {
+    /// Its root mean square in a slot, typical and for the worst numbers.
+    slot: (f64, f64),
+    /// The root mean square of a number, and the bound on all numbers.
+    number: (f64, f64),
+}
+
+impl Noise {
+    /// The errors of a value of an array with this layout.
+    pub(super) fn of(value: &Estimate, layout: &Layout) -> Self {
+        Self {
+            slot: value.repeated_slot_errors(layout),
+            number: (value.error_rms(layout), value.error_bound(layout)),
+        }
+    }
+}
 
 impl PolynomialPlan {
     /// Root mean square of a slot's error in a fresh public-key encryption at the input's level and scale.
@@ -69,12 +88,12 @@ impl PolynomialPlan {
     pub(super) fn estimate_of(
         &self,
         input: &Estimate,
-        complex: bool,
-        noise: &[(f64, f64)],
+        layout: &Layout,
+        noise: &[Noise],
         most: f64,
     ) -> Estimate {
         // For complex numbers only the bound is known, from the magnitudes of all terms.
-        if complex {
+        if layout.is_complex() {
             return Estimate::bounded(self.largest_of_complex(input.magnitude));
         }
         let bound = input.magnitude;
@@ -83,12 +102,18 @@ impl PolynomialPlan {
         let beyond = bound.is_finite() && bound > self.domain_magnitude();
         let (low, high) = if beyond { (-bound, bound) } else { (low.max(-bound), high.min(bound)) };
         let (low, high) = if low <= high { (low, high) } else { self.polynomial.domain() };
-        let worst = self.on_points(extremes(low, high, count), noise.iter().map(|own| own.1));
+        let own = Noise::of(input, layout);
+        let (mut typical_errors, mut worst_errors) = (vec![own.number.0], vec![own.number.1]);
+        typical_errors.extend(noise.iter().map(|own| own.number.0));
+        worst_errors.extend(noise.iter().map(|own| own.number.1));
+        let worst_noise = (noise.iter().map(|own| own.slot.1), &worst_errors[..]);
+        let worst = self.on_points(extremes(low, high, count), worst_noise);
         // Typical numbers are taken as spread evenly, with their mean and root mean square.
         let spread = (3.0 * (input.typical * input.typical - input.mean * input.mean).max(0.0)).sqrt();
         let (from, to) = ((input.mean - spread).clamp(low, high), (input.mean + spread).clamp(low, high));
         let interval = if spread.is_finite() && from < to { (from, to) } else { (low, high) };
-        let typical = self.on_points(evenly(interval.0, interval.1, count), noise.iter().map(|own| own.0));
+        let typical_noise = (noise.iter().map(|own| own.slot.0), &typical_errors[..]);
+        let typical = self.on_points(evenly(interval.0, interval.1, count), typical_noise);
         let rms = |values: &[f64]| {
             (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
         };
@@ -104,14 +129,20 @@ impl PolynomialPlan {
         } else {
             (f64::INFINITY, f64::INFINITY, 0.0)
         };
-        input
+        let estimate = input
             .clone()
             .applied(
                 self.polynomial.name(),
                 numbers,
                 (rms(&typical.derivative), peak(&worst.derivative, BETWEEN)),
             )
-            .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES))
+            .with_errors(rms(&typical.noise), peak(&worst.noise, BETWEEN_SQUARES));
+        // Products of errors, which derivatives do not know of, matter where errors are large.
+        let products = (rms(&typical.products), peak(&worst.products, BETWEEN_PRODUCTS));
+        if products.1.is_nan() || products.1 <= NEGLIGIBLE_PRODUCTS * estimate.error_bound(layout) {
+            return estimate;
+        }
+        estimate.with_error_of_numbers(layout, [products.0.min(products.1); 16], products.1)
     }
 
     /// A bound on the values at complex numbers of magnitude up to `magnitude`.
@@ -134,11 +165,12 @@ impl PolynomialPlan {
         self.nodes.last().map_or(self.domain_magnitude(), |node| node.magnitude)
     }
 
-    /// Values, derivatives and the noise of the nodes at `points`.
+    /// Values, derivatives and the noise of the nodes at `points`. `errors` are those of the input and of
+    /// each node alone, in a number.
     fn on_points(
         &self,
         points: impl ExactSizeIterator<Item = f64>,
-        noise: impl Iterator<Item = f64>,
+        (noise, errors): (impl Iterator<Item = f64>, &[f64]),
     ) -> Grid {
         let noise: Vec<f64> = noise.collect();
         let count = points.len();
@@ -146,10 +178,13 @@ impl PolynomialPlan {
             value: Vec::with_capacity(count),
             derivative: Vec::with_capacity(count),
             noise: Vec::with_capacity(count),
+            products: Vec::with_capacity(count),
             mean: 0.0,
         };
         let mut values = vec![ZERO; self.nodes.len() + 1];
         let mut slopes = vec![ZERO; self.nodes.len() + 1];
+        // Bounds on the errors of values without products of errors, and on what these add.
+        let mut bounds = vec![(errors[0], 0.0); self.nodes.len() + 1];
         for point in points {
             values[0] = Complex64::from(point);
             for (index, node) in self.nodes.iter().enumerate() {
@@ -159,6 +194,20 @@ impl PolynomialPlan {
                     .map(|p| values[p.left] * values[p.right] * if p.twice { 2.0 } else { 1.0 });
                 let multiples = node.linear.iter().map(|&(value, c)| values[value] * c);
                 values[index + 1] = products.chain(multiples).sum::<Complex64>() + node.constant;
+                let mut own = (errors[index + 1], 0.0);
+                for p in &node.products {
+                    let times = if p.twice { 2.0 } else { 1.0 };
+                    let (left, right) = (values[p.left].norm(), values[p.right].norm());
+                    let ((of_left, more_left), (of_right, more_right)) = (bounds[p.left], bounds[p.right]);
+                    own.0 += times * (left * of_right + right * of_left);
+                    let both = (of_left + more_left) * (of_right + more_right);
+                    own.1 += times * (left * more_right + right * more_left + both);
+                }
+                for &(value, c) in &node.linear {
+                    own.0 += c.norm() * bounds[value].0;
+                    own.1 += c.norm() * bounds[value].1;
+                }
+                bounds[index + 1] = own;
             }
             // The derivatives of the result with respect to the values, from the last value backwards.
             slopes.fill(ZERO);
@@ -181,6 +230,7 @@ impl PolynomialPlan {
             grid.value.push(value.norm());
             grid.derivative.push(slopes[0].norm());
             grid.noise.push(own.sqrt());
+            grid.products.push(bounds.last().map_or(0.0, |own| own.1));
             grid.mean += value.re / count as f64;
         }
         grid
@@ -188,11 +238,12 @@ impl PolynomialPlan {
 }
 
 /// A polynomial at points of an interval: magnitudes of values and derivatives, the root mean square of the
-/// noise, and the mean of the values.
+/// noise, a bound on what products of errors add, and the mean of the values.
 struct Grid {
     value: Vec<f64>,
     derivative: Vec<f64>,
     noise: Vec<f64>,
+    products: Vec<f64>,
     mean: f64,
 }
 
@@ -217,6 +268,14 @@ const BETWEEN: f64 = 1.083;
 /// The same factor for the root of a sum of squares of such polynomials, which has degree `2 d`: the root of
 /// `1 / cos(pi / 4)`.
 const BETWEEN_SQUARES: f64 = 1.19;
+
+/// The same factor for sums of products of magnitudes of polynomials, degree `d` together, each of which may
+/// be so much larger between the points.
+const BETWEEN_PRODUCTS: f64 = 1.5;
+
+/// Products of errors below this part of the bound on all errors are not counted: the factors above leave
+/// more room.
+const NEGLIGIBLE_PRODUCTS: f64 = 1e-3;
 
 /// Number of points of a grid: a constant, and points per degree.
 const POINTS: usize = 33;

@@ -272,7 +272,11 @@ impl Polynomial {
             .bound()
             .filter(|&bound| bound > most * (1.0 + ROUNDED) && self.is_of_domain() && !x.is_complex())
         {
-            Some(bound) => Err(CkksError::outside_domain(bound, low, high)),
+            Some(bound) => {
+                // Functions of numbers above zero have a domain above zero.
+                let from = if self.is_by_word { low } else { -bound };
+                Err(CkksError::outside_domain(bound, (low, high), from))
+            }
             None => Ok(()),
         }
     }

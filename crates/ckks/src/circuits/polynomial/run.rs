@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use clathrate_lattice::rounding::Rounding;
 use rustfft::num_complex::Complex64;
 
+use super::dry_run::Noise;
 use super::node::{Node, Product};
 use super::plan::PolynomialPlan;
 use super::{Polynomial, ZERO};
@@ -102,7 +103,7 @@ impl Run<'_> {
             uses(node).into_iter().for_each(|operand| last_use[operand] = index);
         }
         // The noise of each node alone; its effect on the result follows from the polynomial.
-        let mut noise: Vec<(f64, f64)> = Vec::with_capacity(nodes.len());
+        let mut noise: Vec<Noise> = Vec::with_capacity(nodes.len());
         let known = x.estimate.clone();
         // Numbers beyond the domain are bounded by the sums and products of the nodes, and refused if they
         // might wrap around.
@@ -120,7 +121,7 @@ impl Run<'_> {
             if beyond {
                 value.check_bound()?;
             }
-            noise.push(value.estimate.repeated_slot_errors(&x.layout));
+            noise.push(Noise::of(&value.estimate, &x.layout));
             let most = if beyond { value.estimate.magnitude } else { node.magnitude.max(f64::MIN_POSITIVE) };
             let value = value.estimated(|own| own.within(most).without_errors());
             values.push(Some(Cow::Owned(value)));
@@ -130,7 +131,7 @@ impl Run<'_> {
         }
         let value = values.pop().flatten().map_or_else(|| x.clone(), Cow::into_owned);
         let most = if beyond { value.estimate.magnitude } else { self.plan.largest() };
-        let estimate = self.plan.estimate_of(&known, x.is_complex(), &noise, most);
+        let estimate = self.plan.estimate_of(&known, &x.layout, &noise, most);
         Ok(value.estimated(|_| estimate))
     }
 
