@@ -28,7 +28,7 @@ bodies
 Where things are
 ----------------
 Here
-    What most programs need: `compile`, keys, arrays, parameters, files.
+    What most programs need: `compile`, `repeat`, keys, arrays, parameters, files.
 `functions`
     Functions of arrays: `sigmoid`, `relu`, `softmax`, `where`, ...
 `errors`
@@ -75,6 +75,7 @@ from ._native import __version__
 from ._params import Params
 from ._program import Program
 from ._progress import progress
+from ._repeat import repeat
 from ._runtime import Runtime, doctor, get_threads, set_device_memory_limit, set_threads, tune
 from ._secret_key import SecretKey
 from ._trace import Input
@@ -103,6 +104,7 @@ __all__ = [
     "load",
     "plans",
     "progress",
+    "repeat",
     "set_device_memory_limit",
     "set_threads",
     "tune",

@@ -325,7 +325,8 @@ def compiled(
 ) -> tuple[Program, list[tuple[str, tuple[float, int] | None, str]]]:
     """The program of a function, and what was tried: names, seconds and bytes of keys, or the reason of a refusal.
 
-    Without `passes`, the function is computed as it is written. With `usual_errors`, approximations have the errors that they have outside of programs.
+    Without `passes`, the function is computed as it is written. With `usual_errors`, approximations have the errors that they have
+    outside of programs.
     """
     recorded: list[native.RecordedFunction] = []
     refusals: list[Exception] = []
@@ -344,7 +345,17 @@ def compiled(
     if usual_errors:
         recorded = [own.with_usual_errors() for own in recorded]
     sizes = list(result_sizes)
-    asked = (*(own.digest for own in recorded), error, relative_error, *sizes, security, key_bytes, memory, None if passes is None else tuple(passes), params)
+    asked = (
+        *(own.digest for own in recorded),
+        error,
+        relative_error,
+        *sizes,
+        security,
+        key_bytes,
+        memory,
+        None if passes is None else tuple(passes),
+        params,
+    )
     found = _KNOWN.get(asked) if runtime is None else None
     if found is None:
         program, tried = native.compile_functions(

@@ -1,11 +1,11 @@
 """Programs of many items at once: what each item gets is what the function gives for it."""
 
-import clathrate as cl
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
 from test_passes import SHIFT, VECTOR, M, W, clear, trees, value
+
+import clathrate as cl
 
 ITEM = cl.Input((3, 4), bound=1.0)
 WEIGHTS = cl.Input((4,), bound=1.0, plain=True)
@@ -85,7 +85,9 @@ def test_a_batch_is_encrypted_run_and_decrypted():
 @settings(max_examples=25, deadline=None, derandomize=True, database=None)
 @given(trees(3))
 def test_random_functions_of_items(tree):
-    function = lambda x, y: value(tree, x, y) + 0.0 * x
+    def function(x, y):
+        return value(tree, x, y) + 0.0 * x
+
     program = cl.compile(function, VECTOR, VECTOR, batch=3)
     x, y = spread(2, 3, 4)
     expected = np.stack([function(*items) for items in zip(x, y, strict=True)])
@@ -94,7 +96,9 @@ def test_random_functions_of_items(tree):
 
 
 def test_throughput_takes_as_many_items_as_make_one_cheapest():
-    function = lambda x: W @ x
+    def function(x):
+        return W @ x
+
     one, many = cl.compile(function, VECTOR), cl.compile(function, VECTOR, objective="throughput")
     items = many.inputs[0].shape[0]
     assert many.inputs[0].shape == (items, 4)
@@ -105,9 +109,9 @@ def test_throughput_takes_as_many_items_as_make_one_cheapest():
 
 
 def test_bad_batches_are_refused():
-    with pytest.raises(cl.errors.DataError, match="`batch`.*1 or more"):
+    with pytest.raises(cl.errors.DataError, match=r"`batch`.*1 or more"):
         cl.compile(lambda x: x * 2, VECTOR, batch=0)
-    with pytest.raises(cl.errors.DataError, match="`objective`.*latency"):
+    with pytest.raises(cl.errors.DataError, match=r"`objective`.*latency"):
         cl.compile(lambda x: x * 2, VECTOR, objective="speed")
     with pytest.raises(TypeError):
         cl.compile(lambda x: x * 2, VECTOR, batch=1.5)

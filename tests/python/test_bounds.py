@@ -136,7 +136,10 @@ def test_parts_and_joins_keep_their_bounds(owner):
 def test_products_of_large_errors_are_within_the_bound():
     params = cl.Params.preset("insecure_deep")
     x = np.where(np.arange(200) % 2, 1.0, -1.0)
-    power = lambda degree: cl.plans.Polynomial([0.0] * degree + [1.0], basis="chebyshev")
+
+    def power(degree):
+        return cl.plans.Polynomial([0.0] * degree + [1.0], basis="chebyshev")
+
     tiny = cl.plans.Polynomial([0.0, 0.0, 1.0, 1.0, 1.0])
     cases = [
         # The noise times the square of the degree is about one.

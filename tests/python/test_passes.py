@@ -1,11 +1,12 @@
 """Passes: what a function becomes, and that it computes the same."""
 
-import clathrate as cl
 import numpy as np
 import pytest
-from clathrate._clear import Clear
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import clathrate as cl
+from clathrate._clear import Clear
 
 PASSES = ("common", "polynomials", "maps", "products", "factors")
 RNG = np.random.default_rng(5)
@@ -65,7 +66,9 @@ def test_what_a_function_becomes(name, function, inputs, operations):
 
 
 def test_scales_of_functions_are_multiplied_into_matrices():
-    function = lambda x: cl.functions.tanh(W @ x + 0.25, domain=(-3, 3))
+    def function(x):
+        return cl.functions.tanh(W @ x + 0.25, domain=(-3, 3))
+
     program, plain = cl.compile(function, VECTOR, error=1e-3), cl.compile(function, VECTOR, error=1e-3, passes=())
     assert program.level == plain.level - 1
     assert "unit=3.0" in program.graph()
@@ -79,7 +82,9 @@ def test_scales_of_functions_are_multiplied_into_matrices():
 
 
 def test_explain_says_what_each_pass_saved():
-    function = lambda x: W @ ((x - SHIFT) / SCALE) + (x * x * x * x).sum()
+    def function(x):
+        return W @ ((x - SHIFT) / SCALE) + (x * x * x * x).sum()
+
     program = cl.compile(function, VECTOR)
     assert "passes      products saved 1 level" in program.explain()
     assert "factors saved 1 operation" in program.explain()
@@ -102,7 +107,9 @@ def test_names_of_passes_are_checked():
 
 
 def test_circuits_of_operators_have_levels_for_the_function_as_it_is_written():
-    function = lambda x: x * x * x * x * x
+    def function(x):
+        return x * x * x * x * x
+
     choice = cl.Params.for_circuit(function, (4,), bound=1.0, error=1e-3)
     owner = cl.SecretKey.generate(choice.params)
     keys = owner.evaluation_keys(choice.trace.needs)
@@ -156,7 +163,9 @@ def value(tree, x, y):
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(trees(4))
 def test_random_functions_compute_the_same(tree):
-    function = lambda x, y: value(tree, x, y) + 0.0 * x
+    def function(x, y):
+        return value(tree, x, y) + 0.0 * x
+
     x, y = np.random.default_rng(1).uniform(-1, 1, (2, 4))
     expected = function(x, y)
     plain = cl.compile(function, VECTOR, VECTOR, passes=())

@@ -819,14 +819,18 @@ def test_forged_programs_cost_little_and_state_what_functions_need() -> None:
 @pytest.mark.parametrize("error", [10, 3, 1, 0.5, 0.2, 0.1, 0.05, 0.01, 1e-3])
 def test_functions_of_functions_compile_at_every_error(error):
     # The interval of the outer function follows the error that is chosen for the inner one.
-    function = lambda v: cl.functions.tanh(5 * cl.functions.tanh(3 * v))
+    def function(v):
+        return cl.functions.tanh(5 * cl.functions.tanh(3 * v))
+
     program = cl.compile(function, cl.Input((50,), bound=1.0), error=error)
     x = np.linspace(-1, 1, 50)
     assert program.check(x).difference <= program.results[0].error_bound <= error
 
 
 def test_numbers_that_approximations_left_a_little_outside_are_checked():
-    function = lambda v: cl.functions.inverse(cl.functions.sqrt(v, domain=(0.25, 1)).with_bound(1.0), domain=(0.5, 1))
+    def function(v):
+        return cl.functions.inverse(cl.functions.sqrt(v, domain=(0.25, 1)).with_bound(1.0), domain=(0.5, 1))
+
     for error in (1, 0.05, 0.01, 0.002):
         program = cl.compile(function, cl.Input((200,), bound=1.0), error=error)
         check = program.check(np.linspace(0.25, 1, 200))

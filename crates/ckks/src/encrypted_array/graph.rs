@@ -47,6 +47,10 @@ pub struct GraphNode {
     /// The names of the stages that the operation belongs to, with slashes between; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stage: String,
+    /// In a repeated part of a function, the number of the operation in that part: the nodes of all its
+    /// repetitions have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<usize>,
 }
 
 /// A computation on encrypted arrays.
@@ -105,9 +109,31 @@ impl ArrayGraph {
                     pruned.places.len() - 1
                 }));
             }
-            pruned.nodes.push(GraphNode { operation, operands, stage: node.stage.clone() });
+            pruned.nodes.push(GraphNode { operation, operands, ..node.clone() });
         }
         (pruned, results.iter().map(|&result| number_of[result]).collect())
+    }
+}
+
+impl ArrayGraph {
+    /// The numbers of all values, those together that are the same operation of a repeated part.
+    pub(crate) fn alike(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = (0..self.inputs).map(|value| vec![value]).collect();
+        let mut known = HashMap::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let value = self.inputs + index;
+            match node.origin.and_then(|origin| known.get(&origin).copied()) {
+                Some(group) => {
+                    let group: &mut Vec<usize> = &mut groups[group];
+                    group.push(value);
+                }
+                None => {
+                    node.origin.and_then(|origin| known.insert(origin, groups.len()));
+                    groups.push(vec![value]);
+                }
+            }
+        }
+        groups
     }
 }
 
@@ -126,6 +152,19 @@ struct State {
     /// Constants and lists by a digest, so that each is stored once.
     constants: HashMap<[u8; 32], usize>,
     places: HashMap<[u8; 32], usize>,
+    /// The repeated parts that are being recorded, the outermost first.
+    repeats: Vec<Repeat>,
+    /// The numbers of operations in repeated parts, and of inner parts, by part and place.
+    origins: HashMap<(usize, usize), usize>,
+}
+
+/// A part of a function that is computed several times, while it is recorded.
+#[derive(Debug)]
+struct Repeat {
+    /// Its number among the origins.
+    number: usize,
+    /// The place of the next operation or inner part in it.
+    place: usize,
 }
 
 /// Writes down what is computed from the arrays that it gave out.
@@ -176,6 +215,15 @@ impl State {
         })
     }
 
+    /// The number of what is next in the innermost repeated part.
+    fn origin(&mut self) -> Option<usize> {
+        let repeat = self.repeats.last_mut()?;
+        let key = (repeat.number, repeat.place);
+        repeat.place += 1;
+        let next = self.origins.len();
+        Some(*self.origins.entry(key).or_insert(next))
+    }
+
     fn places(&mut self, list: Vec<Option<usize>>) -> PlacesId {
         let mut hasher = blake3::Hasher::new();
         hash_words(&mut hasher, list.iter().map(|place| place.map_or(u64::MAX, |place| place as u64)));
@@ -219,6 +267,25 @@ impl GraphRecorder {
     #[must_use]
     pub fn plain(&self, numbers: PlainArray, index: usize) -> PlainArray {
         PlainArray { input: Some(PlainInput { recording: self.number, index }), ..numbers }
+    }
+
+    /// Marks what is recorded from here on as one repetition of a part of the function, which is the first
+    /// one of a new part, or, where `again`, the next one of the part that is being recorded.
+    fn begin_repetition(&self, again: bool) {
+        let mut state = self.lock();
+        if again {
+            if let Some(repeat) = state.repeats.last_mut() {
+                repeat.place = 0;
+            }
+            return;
+        }
+        // Parts outside of all others have numbers that no place in a part has.
+        let number = state.origin().unwrap_or(usize::MAX - state.graph.nodes.len());
+        state.repeats.push(Repeat { number, place: 0 });
+    }
+
+    fn end_repetitions(&self) {
+        self.lock().repeats.pop();
     }
 
     /// What has been recorded so far.
@@ -280,7 +347,8 @@ impl GraphRecorder {
         };
         let stage = result.evaluator.open_stage();
         let mut state = self.lock();
-        state.graph.nodes.push(GraphNode { operation, operands, stage });
+        let origin = state.origin();
+        state.graph.nodes.push(GraphNode { operation, operands, stage, origin });
         let value = state.graph.inputs + state.graph.nodes.len() - 1;
         Ok(EncryptedArray { recorded: Some(Recorded { recorder: self.clone(), value }), ..result })
     }
@@ -298,6 +366,19 @@ impl EncryptedArray {
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.recorder().is_some()
+    }
+
+    /// While this array is recorded, calls `work` with a function to be called before each repetition but the
+    /// first of what `work` computes, so that programs make the same choices for all of them.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn repeating<R, E>(&self, work: impl FnOnce(&dyn Fn()) -> Result<R, E>) -> Result<R, E> {
+        let Some(recorder) = self.recorder() else { return work(&|| ()) };
+        recorder.begin_repetition(false);
+        let result = work(&|| recorder.begin_repetition(true));
+        recorder.end_repetitions();
+        result
     }
 
     /// The recorder of one of two operands.

@@ -35,11 +35,14 @@ struct Batch<'f> {
     /// The shape of each new value, the axis of the batch included.
     written: Vec<Vec<usize>>,
     images: Vec<usize>,
+    /// That of the old node that is being written.
+    origin: Option<usize>,
 }
 
 impl Batch<'_> {
     fn push(&mut self, operation: Op, operands: Vec<Of>, shape: Vec<usize>, stage: &str) -> usize {
-        self.graph.nodes.push(GraphNode { operation, operands, stage: stage.to_owned() });
+        let origin = self.origin;
+        self.graph.nodes.push(GraphNode { operation, operands, stage: stage.to_owned(), origin });
         self.written.push(shape);
         self.written.len() - 1
     }
@@ -106,6 +109,7 @@ impl Batch<'_> {
     /// Node `index` of the old graph for all items.
     fn node(&mut self, index: usize) -> Result<usize, CkksError> {
         let node = &self.old.nodes[index];
+        self.origin = node.origin;
         let (stage, own) = (node.stage.as_str(), self.shapes[self.old.inputs + index].clone());
         let shape = self.many(&own);
         let size = own.iter().product::<usize>();
@@ -318,7 +322,7 @@ impl RecordedFunction {
         let many = |shape: &Vec<usize>| std::iter::once(count).chain(shape.iter().copied()).collect();
         let written = shapes[..self.graph.inputs].iter().map(many).collect();
         let images = (0..self.graph.inputs).collect();
-        let mut batch = Batch { old: &self.graph, shapes, count, graph, written, images };
+        let mut batch = Batch { old: &self.graph, shapes, count, graph, written, images, origin: None };
         for index in 0..self.graph.nodes.len() {
             let value = batch.node(index)?;
             batch.images.push(value);

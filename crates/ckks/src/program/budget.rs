@@ -62,15 +62,25 @@ pub(super) fn with_errors(function: &RecordedFunction, limits: &Limits<'_>) -> R
 fn chosen(usual: &RecordedFunction, places: &[usize], limits: &Limits<'_>) -> Option<RecordedFunction> {
     let dry_run = |function: &RecordedFunction| errors(limits, &results_without_noise(function).ok()?);
     let all = dry_run(usual)?;
-    let groups: Vec<&[usize]> = match places.len() {
-        0..=ONE_BY_ONE => places.chunks(1).collect(),
-        _ => vec![places],
+    let inputs = usual.graph.inputs;
+    let of_functions = |group: Vec<usize>| {
+        group
+            .iter()
+            .filter_map(|value| value.checked_sub(inputs))
+            .filter(|own| places.contains(own))
+            .collect()
     };
+    let alike =
+        usual.graph.alike().into_iter().map(of_functions).filter(|group: &Vec<usize>| !group.is_empty());
+    let mut groups: Vec<Vec<usize>> = alike.collect();
+    if groups.len() > ONE_BY_ONE {
+        groups = vec![places.to_vec()];
+    }
     // For each group the errors of all results that come of it.
     let mut shares = Vec::with_capacity(groups.len());
     for group in &groups {
         let mut function = usual.clone();
-        for &place in *group {
+        for &place in group {
             scale(&mut function.graph.nodes[place].operation, SMALLER);
         }
         let less = dry_run(&function)?;
@@ -88,7 +98,7 @@ fn chosen(usual: &RecordedFunction, places: &[usize], limits: &Limits<'_>) -> Op
         });
         let factor = factor.fold(f64::INFINITY, f64::min);
         if factor.is_finite() {
-            for &place in *group {
+            for &place in group {
                 shorten(&mut function.graph.nodes[place].operation, factor);
             }
         }

@@ -416,22 +416,25 @@ impl Search<'_> {
             }
         }
         let mut best = best.ok_or(first)?;
-        let values = self.function.graph.inputs + self.function.graph.nodes.len();
-        let mut dry_runs = MOST_VALUES / values.max(1);
+        let graph = &self.function.graph;
+        let values = graph.inputs + graph.nodes.len();
+        let groups = graph.alike();
+        // A dry run decides for all repetitions of a part at once, so a few times as many are worth it.
+        let (few, repeated) = (MOST_VALUES / values.max(1), groups.len() < values);
+        let mut dry_runs = if repeated { few.max(2 * groups.len()).min(10 * few) } else { few };
         loop {
             let (below, set) =
                 (best.choices().bootstrap_below.unwrap_or(lowest), &best.choices().bootstrapped);
-            let toggled = |value: usize| {
-                let mut set = set.clone();
-                match set.binary_search(&value) {
-                    Ok(place) => {
-                        set.remove(place);
-                    }
-                    Err(place) => set.insert(place, value),
-                }
+            // All of a group, or none of them.
+            let toggled = |group: &Vec<usize>| {
+                let is_in = group.iter().all(|value| set.binary_search(value).is_ok());
+                let others = set.iter().filter(|value| !group.contains(value)).copied();
+                let added = group.iter().copied().filter(|_| !is_in);
+                let mut set: Vec<usize> = others.chain(added).collect();
+                set.sort_unstable();
                 (below, set)
             };
-            let moves = (0..values).map(toggled).chain(levels().map(|other| (other, set.clone())));
+            let moves = groups.iter().map(toggled).chain(levels().map(|other| (other, set.clone())));
             let mut next: Option<Program> = None;
             for (below, set) in moves.take(dry_runs) {
                 dry_runs -= 1;

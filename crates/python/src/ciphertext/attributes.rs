@@ -30,6 +30,19 @@ impl PyCiphertext {
         self.array.is_recorded()
     }
 
+    // Calls `step` a number of times. While the array is recorded, programs make the same choices for all
+    // calls.
+    fn repeating(&self, times: usize, step: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.array.repeating(|again| {
+            (0..times).try_for_each(|place| {
+                if place > 0 {
+                    again();
+                }
+                step.call0().map(drop)
+            })
+        })
+    }
+
     #[getter]
     fn level(&self) -> usize {
         self.data().level().0

@@ -99,7 +99,8 @@ impl<'f> Draft<'f> {
     /// The shape and the stage of node `index` of the old graph.
     pub(super) fn place_of(&self, index: usize) -> Place<'f> {
         let old = self.old();
-        Place { shape: &self.known[old.inputs + index].shape, stage: &old.nodes[index].stage }
+        let node = &old.nodes[index];
+        Place { shape: &self.known[old.inputs + index].shape, stage: &node.stage, origin: node.origin }
     }
 
     /// Node `index` as it was.
@@ -115,7 +116,8 @@ impl<'f> Draft<'f> {
         operands: Vec<GraphOperand>,
         place: Place<'_>,
     ) -> usize {
-        self.graph.nodes.push(GraphNode { operation, operands, stage: place.stage.to_owned() });
+        let (stage, origin) = (place.stage.to_owned(), place.origin);
+        self.graph.nodes.push(GraphNode { operation, operands, stage, origin });
         self.written.push(Written { shape: place.shape.to_vec(), uses: 1, stands: false });
         self.written.len() - 1
     }
@@ -163,9 +165,11 @@ impl<'f> Draft<'f> {
     }
 }
 
-/// Where a node stands: the shape of its value, and the stage that it belongs to.
+/// Where a node stands: the shape of its value, the stage that it belongs to, and its number in a repeated
+/// part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     pub(super) shape: &'p [usize],
     pub(super) stage: &'p str,
+    pub(super) origin: Option<usize>,
 }

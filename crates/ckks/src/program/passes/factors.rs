@@ -110,7 +110,7 @@ fn scaled_term(draft: &mut Draft<'_>, operand: Of, factor: &Factor, width: usize
 fn scaled(draft: &mut Draft<'_>, value: usize, factor: &Factor, depth: usize) -> Option<usize> {
     let node = draft.node(value)?.clone();
     let (shape, is_alone) = (draft.written(value).shape.clone(), draft.written(value).uses == 1);
-    let place = Place { shape: &shape, stage: &node.stage };
+    let place = Place { shape: &shape, stage: &node.stage, origin: node.origin };
     let width = shape.last().copied().unwrap_or(1);
     let keeps_shape = |draft: &Draft<'_>, x: usize| draft.written(x).shape == shape;
     // A product by plain numbers may be repeated; what takes longer is only moved.
