@@ -1,12 +1,13 @@
 """Times compiled programs on one thread, beside the same function by operators with a preset: one JSON row for each job.
 
-Usage: programs.py [--quick]. Works: program (the run of a compiled program). Needs the package.
+Usage: programs.py [--quick]. Works: program (the run of a compiled program), compile (a function of many operations). Needs the package.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +35,17 @@ def squarings(x: Any) -> Any:
 
 W8, W64, W300, HIDDEN = uniform(8) / 8, uniform(10, 64) / 64, uniform(64, 300) / 300, uniform(10, 64) / 64
 
+MEANS, DEVIATIONS, X, Y = uniform(8) / 8, 1 + uniform(8) / 4, uniform(100, 8) / 3, np.round(rng.uniform(size=100))
+
+
+def blurred(x: Any) -> Any:
+    return (4 * x[1:-1, 1:-1] + x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:]) / 8
+
+
+def step(w: Any) -> Any:
+    return w - (X.T / 100) @ (cl.functions.sigmoid(X @ w, error=1e-2, domain=(-5, 5)) - Y)
+
+
 # Name, function, data, the preset of the same by hand, and how its arrays are encrypted; the largest error.
 Job = tuple[str, Callable[..., Any], tuple[np.ndarray, ...], str, dict[str, Any], float]
 SLOTS, LANES = {"encoding": "slots"}, {"encoding": "slots", "lanes": "most"}
@@ -59,8 +71,47 @@ JOBS: list[Job] = [
     ("a relu", lambda x: cl.functions.relu(x, error=2e-2, bound=1.0), (uniform(4000),), "n15", {}, 4e-2),
     ("x^64 by squarings", squarings, (uniform(4000),), "n14", {}, 1e-3),
     ("a sigmoid of 60 000", lambda x: cl.functions.sigmoid(x, error=1e-3, domain=(-4, 4)), (uniform(60000),), "n15", {}, 3e-3),
+    ("scores of scaled columns", lambda x: ((x - MEANS) / DEVIATIONS) @ W8 * 0.5, (uniform(500, 8),), "n13", LANES, 1e-4),
+    ("a blur of 30 x 30", blurred, (uniform(30, 30),), "n13", LANES, 1e-4),
+    ("two training steps", lambda w: cl.repeat(2, step, w), (uniform(8) / 4,), "boot_default", {}, 3e-2),
     ("8 products with matrices", lambda x: sum(W64 @ (x * way) for way in range(1, 9)), (uniform(64),), "n13", {}, 1e-3),
 ]
+
+
+# A run in a process of its own, which prints the most memory that it took beside the library.
+RUN = """
+import sys
+import clathrate as cl
+
+cl.set_threads(1)
+folder, count = sys.argv[1], int(sys.argv[2])
+
+
+def memory(field):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(field + ":"))
+
+
+program = cl.load(f"{folder}/program")
+with open("/proc/self/clear_refs", "w") as peak:
+    peak.write("5")
+before = memory("VmRSS")
+keys = cl.load(f"{folder}/keys", program.params)
+inputs = [cl.load(f"{folder}/input{place}", program.params) for place in range(count)]
+results = program.run(keys, *inputs)
+print(memory("VmHWM") - before)
+"""
+
+
+def measured_bytes(program: cl.Program, keys: cl.EvaluationKeys, inputs: list[cl.Ciphertext]) -> int:
+    """The memory of keys and arrays in one run, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        program.save(f"{folder}/program")
+        keys.save(f"{folder}/keys")
+        for place, array in enumerate(inputs):
+            array.save(f"{folder}/input{place}")
+        command = [sys.executable, "-c", RUN, folder, str(len(inputs))]
+        return int(subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout)
 
 
 def milliseconds(work: Callable[[], Any]) -> list[float]:
@@ -120,6 +171,8 @@ def row(job: Job) -> dict[str, Any]:
         "encoding": program.inputs[0].encoding,
         "key_bytes": program.key_bytes,
         "hand_key_bytes": own_keys.nbytes,
+        "memory_bytes": measured_bytes(program, keys, inputs),
+        "predicted_bytes": program.key_bytes + program.peak_bytes,
         "error": float(np.abs(found - right).max()),
         "error_bound": result.error_bound,
         "asked": error,
@@ -135,6 +188,38 @@ def row(job: Job) -> dict[str, Any]:
         "runs": len(times),
         "extra": extra,
     }
+
+
+def chain(length: int) -> Callable[[Any], Any]:
+    """A function of so many operations, entry by entry."""
+
+    def function(x: Any) -> Any:
+        y = x
+        for place in range(length // 5):
+            y = (0.5 * y + x) * (x - 0.25) - (place % 7) / 8
+            y = y.with_bound(1.0)
+        return y
+
+    return function
+
+
+# Many operations: the name and the function of an array of 1000.
+COMPILED = [("1 000 operations, entry by entry", chain(1000)), ("5 000 operations, entry by entry", chain(5000))]
+
+
+def compiled(name: str, function: Callable[[Any], Any]) -> dict[str, Any]:
+    start = time.monotonic()
+    program = cl.compile(function, cl.Input((1000,), bound=1.0))
+    seconds = time.monotonic() - start
+    extra = {
+        "operations": len(program.tasks),
+        "seconds": program.seconds,
+        "preset": program.params.name,
+        "degree": program.params.degree,
+        "key_bytes": program.key_bytes,
+    }
+    times = {"median_ms": seconds * 1e3, "min_ms": seconds * 1e3, "max_ms": seconds * 1e3, "runs": 1}
+    return {"who": "clathrate", "work": "compile", "params": name, **times, "extra": extra}
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ use clathrate_lattice::rounding::Rounding;
 use clathrate_lattice::{Eval, Level, Poly};
 
 use super::chunks::encode_polynomial;
+use super::encode::check_headroom;
 use super::values::{ValuesRef, check_values};
 use crate::arrays::estimate::name_of;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
@@ -54,6 +55,13 @@ pub struct Plaintext {
     messages: Vec<Poly<Eval>>,
 }
 
+/// The layout of an operand for `x`. Slots can hold any complex number, so the values decide whether the
+/// operand counts as complex.
+fn own_layout(x: &Ciphertext, values: ValuesRef<'_>) -> Layout {
+    let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
+    x.layout.of_numbers(complex)
+}
+
 impl Plaintext {
     /// Encodes an array: `round(scale * coefficients)`, polynomial by polynomial, zero in the padding.
     ///
@@ -88,9 +96,24 @@ impl Plaintext {
         scale: f64,
     ) -> Result<Self, CkksError> {
         let values = values.into();
-        // Slots can hold any complex number, so the values decide whether the plaintext counts as complex.
-        let complex = if x.encoding() == Encoding::Slots { values.is_complex() } else { x.is_complex() };
-        Self::operand_for(x, values, x.layout.of_numbers(complex), (level, scale), false)
+        let encoded =
+            Self::rounded(&x.params, values, (&x.shape, own_layout(x, values)), (level, scale), false)?;
+        Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
+    }
+
+    /// As [`Plaintext::encode_for`] for an operation on `x`: for a symbol nothing is encoded, because dry runs
+    /// need no polynomials.
+    ///
+    /// # Errors
+    /// As [`Plaintext::encode_for`].
+    pub(crate) fn for_operation<'v>(
+        x: &Ciphertext,
+        values: impl Into<ValuesRef<'v>>,
+        level: Level,
+        scale: f64,
+    ) -> Result<Self, CkksError> {
+        let values = values.into();
+        Self::operand_for(x, values, own_layout(x, values), (level, scale), false)
     }
 
     /// Encodes an array with a given layout.
@@ -117,7 +140,12 @@ impl Plaintext {
         (level, scale): (Level, f64),
         mask: bool,
     ) -> Result<Self, CkksError> {
-        let encoded = Self::rounded(&x.params, values, (&x.shape, layout), (level, scale), mask)?;
+        // Bodies under one mask are compared. Numbers that may have no room are encoded to find out.
+        let is_outline = x.is_symbol()
+            && layout.bodies() == 1
+            && check_headroom(&x.params, values.largest(), scale, level).is_ok();
+        let encode = if is_outline { Self::outlined } else { Self::rounded };
+        let encoded = encode(&x.params, values, (&x.shape, layout), (level, scale), mask)?;
         Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
     }
 
@@ -143,6 +171,30 @@ impl Plaintext {
         (level, scale): (Level, f64),
         mask: bool,
     ) -> Result<Self, CkksError> {
+        let mut own = Self::outlined(params, values, (shape, layout), (level, scale), mask)?;
+        let (layout, name, nearest, largest) = (own.layout, own.name, own.nearest, values.largest());
+        let encode = |polynomial| {
+            let case = if layout.bodies() == 1 {
+                polynomial as u64
+            } else {
+                values.name_of_some(layout.held(polynomial).map(|(_, index)| index))
+            };
+            let random = Rounding::of(name).of_case(scale.to_bits()).of_case(case);
+            let rounding = if nearest { Rounding::Nearest } else { random };
+            encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
+        };
+        own.messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
+        Ok(own)
+    }
+
+    /// What is known of an encoding, without its polynomials.
+    fn outlined(
+        params: &Params,
+        values: ValuesRef<'_>,
+        (shape, layout): (&[usize], Layout),
+        (level, scale): (Level, f64),
+        mask: bool,
+    ) -> Result<Self, CkksError> {
         let layout = layout.with_padding(Padding::Zero);
         layout.check(shape, params.degree())?;
         check_values(values, shape, &layout)?;
@@ -154,17 +206,6 @@ impl Plaintext {
         // Every encoding of an array gives the same integers. Polynomials under one mask are multiplied by
         // one factor, so equal polynomials must have equal encodings.
         let nearest = mask && is_fine(params.degree(), largest * scale);
-        let encode = |polynomial| {
-            let case = if layout.bodies() == 1 {
-                polynomial as u64
-            } else {
-                values.name_of_some(layout.held(polynomial).map(|(_, index)| index))
-            };
-            let random = Rounding::of(name).of_case(scale.to_bits()).of_case(case);
-            let rounding = if nearest { Rounding::Nearest } else { random };
-            encode_polynomial(params, (values, largest), &layout, polynomial, (scale, rounding), level)
-        };
-        let messages = (0..layout.polynomials()).map(encode).collect::<Result<_, _>>()?;
         Ok(Self {
             params: params.clone(),
             shape: shape.to_vec(),
@@ -177,7 +218,7 @@ impl Plaintext {
             name,
             repetitions,
             nearest,
-            messages,
+            messages: Vec::new(),
         })
     }
 

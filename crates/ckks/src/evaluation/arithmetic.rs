@@ -207,7 +207,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         self.check(x)?;
         self.record_encoding(x, x.layout.polynomials())?;
-        self.add_encoded(x, &Plaintext::encode_for(x, values, x.level, x.scale)?)
+        self.add_encoded(x, &Plaintext::for_operation(x, values, x.level, x.scale)?)
     }
 
     /// `x + plaintext` for operands of the same scale. The padding is unchanged.
@@ -291,7 +291,7 @@ impl Evaluator {
         x: &Ciphertext,
         values: impl Into<ValuesRef<'v>>,
     ) -> Result<Ciphertext, CkksError> {
-        self.multiply_operand(x, |x, scale| Plaintext::encode_for(x, values, x.level, scale))
+        self.multiply_operand(x, |x, scale| Plaintext::for_operation(x, values, x.level, scale))
     }
 
     /// `factor` times the numbers of `x` at the flat indices that `chosen` selects, and zeros elsewhere, not
@@ -338,7 +338,7 @@ impl Evaluator {
         check_slots(x, ELEMENT_WISE)?;
         let messages = plaintext.operand(x, ELEMENT_WISE)?;
         let scale = self.product_scale(x, plaintext.scale())?;
-        let factors = common_factors(&x.layout, &messages)?;
+        let factors = if messages.is_empty() { Vec::new() } else { common_factors(&x.layout, &messages)? };
         let estimate = x
             .estimate
             .clone()

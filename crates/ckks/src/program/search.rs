@@ -473,9 +473,10 @@ impl Search<'_> {
                 bootstrap_below,
                 bootstrapped: Vec::new(),
             };
+            let plans = AutomaticPlans::new(&params);
             let first = self
-                .program(&params, choices(None))
-                .or_else(|_| self.program(&params, choices(Some(lowest))));
+                .program_by(&params, choices(None), &plans)
+                .or_else(|_| self.program_by(&params, choices(Some(lowest)), &plans));
             self.note(&name, &first);
             match first {
                 Ok(program) => tried.push((program.forecast().price(), preset.spec)),

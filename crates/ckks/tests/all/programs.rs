@@ -168,7 +168,9 @@ pub fn record(case: &Case) -> Result<RecordedFunction, CkksError> {
 }
 
 pub fn compiled(function: RecordedFunction, preset: &str) -> Result<Program, CkksError> {
-    let options = CompileOptions { params: Some(params(preset)), ..CompileOptions::default() };
+    // Every operation as it is written.
+    let options =
+        CompileOptions { params: Some(params(preset)), passes: Vec::new(), ..CompileOptions::default() };
     Program::compile(&[function], &options)
 }
 
