@@ -71,9 +71,9 @@ JOBS: list[Job] = [
     ("a relu", lambda x: cl.functions.relu(x, error=2e-2, bound=1.0), (uniform(4000),), "n15", {}, 4e-2),
     ("x^64 by squarings", squarings, (uniform(4000),), "n14", {}, 1e-3),
     ("a sigmoid of 60 000", lambda x: cl.functions.sigmoid(x, error=1e-3, domain=(-4, 4)), (uniform(60000),), "n15", {}, 3e-3),
-    ("scores of scaled columns", lambda x: ((x - MEANS) / DEVIATIONS) @ W8 * 0.5, (uniform(500, 8),), "n13", LANES, 1e-4),
+    ("scores of scaled columns", lambda x: ((x - MEANS) / DEVIATIONS) @ W8 * 0.5, (uniform(500, 8),), "n14", LANES, 1e-4),
     ("a blur of 30 x 30", blurred, (uniform(30, 30),), "n13", LANES, 1e-4),
-    ("two training steps", lambda w: cl.repeat(2, step, w), (uniform(8) / 4,), "boot_default", {}, 3e-2),
+    ("two training steps", lambda w: cl.repeat(2, step, w), (uniform(8) / 4,), "n16", {}, 3e-2),
     ("8 products with matrices", lambda x: sum(W64 @ (x * way) for way in range(1, 9)), (uniform(64),), "n13", {}, 1e-3),
 ]
 

@@ -180,6 +180,7 @@ ELSEWHERE = {
     "mambo.py": "explain_matmul cl.plans.mambo cl.plans.bootstrap_batch",
     "matrix_plan.py": "change_secret",
     "packing.py": "to_lwe pack",
+    "repeat.py": "cl.repeat",
     "programs.py": "cl.compile SecretKey.keys EvaluationKeys.missing",
     "progress.py": "cl.progress",
     "ranks.py": "to_rank to_mlwe to_rlwe",

@@ -101,8 +101,8 @@ impl Plaintext {
         Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
     }
 
-    /// As [`Plaintext::encode_for`] for an operation on `x`: for a symbol nothing is encoded, because dry runs
-    /// need no polynomials.
+    /// As [`Plaintext::encode_for`] for an operation on `x`: for a symbol nothing is encoded, because dry
+    /// runs need no polynomials.
     ///
     /// # Errors
     /// As [`Plaintext::encode_for`].
