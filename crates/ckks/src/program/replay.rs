@@ -134,9 +134,11 @@ impl<'c> Call<'c> {
     fn check_size(&self) -> Result<(), CkksError> {
         use ArrayOperation as Op;
         let x = self.array(0)?.data().shape();
-        let other = match self.get(1)? {
-            Some(Operand::Encrypted(other)) => other.data().shape().to_vec(),
-            Some(Operand::Plain(other)) => other.shape,
+        let other = match self.node.operands.get(1) {
+            Some(GraphOperand::Value(_)) => self.array(1)?.data().shape().to_vec(),
+            Some(own @ (GraphOperand::Constant(_) | GraphOperand::Plain(_))) => {
+                self.plain_numbers(*own)?.shape.clone()
+            }
             _ => Vec::new(),
         };
         let width = |shape: &[usize]| shape.last().copied().unwrap_or(1).max(1);
