@@ -26,7 +26,7 @@ impl LinearTransform {
     /// # Errors
     /// Those of [`LinearTransform::plan_with`].
     pub(crate) fn kept_plan(
-        self,
+        &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
     ) -> Result<Arc<LinearTransformPlan>, CkksError> {
@@ -42,7 +42,7 @@ impl LinearTransform {
                 self.shifts().count() * 2 * self.period() * primes * size_of::<u64>() > MAX_BYTES;
             let options =
                 LinearTransformOptions { input_scale: Some(x.scale()), on_the_fly, ..Default::default() };
-            Arc::new(self).plan_of(params, level, options)
+            Arc::new(self.clone()).plan_of(params, level, options)
         };
         evaluator.kept().plan(&purpose, make)
     }

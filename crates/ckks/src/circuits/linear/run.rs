@@ -47,7 +47,7 @@ impl LinearTransform {
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         if x.layout.lanes() == 1 || x.encoding() != Encoding::Slots {
-            return self.clone().kept_plan(evaluator, x)?.run(evaluator, x);
+            return self.kept_plan(evaluator, x)?.run(evaluator, x);
         }
         self.check_rows_of(evaluator, x)?;
         let layout = x.layout;
