@@ -201,6 +201,7 @@ pub(super) const GUARD_BITS: f64 = 1.0;
 ///
 /// # Errors
 /// [`CkksError::TooLarge`].
+#[inline(always)] // The test of constant time names the functions that refuse secret numbers.
 pub fn check_headroom(params: &Params, largest: f64, scale: f64, level: Level) -> Result<(), CkksError> {
     check_bits(largest, scale, level, room_bits(params, level))
 }
