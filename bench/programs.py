@@ -231,3 +231,5 @@ if __name__ == "__main__":
             print(json.dumps(row(job)), flush=True)
         except cl.ClathrateError as refused:
             print(json.dumps({"who": "clathrate", "work": "program", "params": job[0], "absent": str(refused)}), flush=True)
+    for name, function in COMPILED[:1] if "--quick" in sys.argv[1:] else COMPILED:
+        print(json.dumps(compiled(name, function)), flush=True)
