@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from test_passes import SHIFT, VECTOR, M, W, clear, trees, value
 
 import clathrate as cl
+from clathrate._program import mapped_results
 
 ITEM = cl.Input((3, 4), bound=1.0)
 WEIGHTS = cl.Input((4,), bound=1.0, plain=True)
@@ -80,6 +81,41 @@ def test_a_batch_is_encrypted_run_and_decrypted():
     check = program.check(x, w, b)
     assert check.outside == ()
     assert check.difference <= 1e-12
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x, y: x @ y, [(2, 3, 4), (4, 5)]),
+        (lambda x, y: x @ y, [(4,), (2, 4, 5)]),
+        (lambda x, y: x @ y, [(3, 4), (2, 4, 5)]),
+        (lambda x, y: x @ y, [(2, 3, 4), (4,)]),
+        (lambda x, y: x @ y, [(1, 3, 4), (4, 5)]),
+        (lambda x, y: x @ y, [(2, 1, 3, 4), (3, 4, 2)]),
+        (lambda x, y: np.swapaxes(x, -1, -2) @ y, [(2, 4, 3), (4, 5)]),
+        (lambda x, y: x + y, [(2, 3), (3,)]),
+        (lambda x, y: x.T, [(3, 4), (1,)]),
+        (lambda x, y: {"own": (x, x.T), "other": [(x @ y).T]}, [(2, 2), (2, 2)]),
+    ],
+)
+def test_items_with_different_numbers_of_axes(function, shapes, batch):
+    inputs = [cl.Input(shape, bound=1.0) for shape in shapes]
+    program = cl.compile(function, *inputs, batch=batch)
+    data = [spread(batch, *shape, seed=place) for place, shape in enumerate(shapes)]
+    owner = cl.SecretKey.generate(program)
+    results = arrays_of(program.run(owner.keys(program), *owner.encrypt(program, *data)))
+    items = [arrays_of(function(*item)) for item in zip(*data, strict=True)]
+    for found, result, right in zip(results, program.results, map(np.stack, zip(*items, strict=True)), strict=True):
+        assert found.shape == result.shape == right.shape
+        assert np.abs(owner.decrypt(found) - right).max() <= result.error_bound
+
+
+def arrays_of(results):
+    """The arrays among the results of a function."""
+    found = []
+    mapped_results(found.append, results)
+    return found
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, database=None)

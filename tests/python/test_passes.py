@@ -101,6 +101,17 @@ def test_a_pass_that_does_not_help_is_not_kept():
     assert graphs(function, VECTOR, passes=["factors"])[0] == graphs(function, VECTOR, passes=())[1]
 
 
+def test_what_compiles_as_it_is_written_compiles_with_passes():
+    def function(x):
+        return -0.0354 - (x * (x * 0.9438)) / 4
+
+    plain = cl.compile(function, cl.Input((2,), bound=1.0), passes=())
+    for factor in (1.001, 1.01, 1.1, 2.0):
+        error = factor * plain.results[0].error_bound
+        program = cl.compile(function, cl.Input((2,), bound=1.0), params=plain.params, error=error)
+        assert program.results[0].error_bound <= error
+
+
 def test_names_of_passes_are_checked():
     with pytest.raises(cl.errors.DataError, match="common, polynomials, maps, products, factors"):
         cl.compile(lambda x: x * x, VECTOR, passes=["everything"])

@@ -57,6 +57,19 @@ impl Arrangement {
         }
     }
 
+    /// The same arrangement, in which no axes are exchanged.
+    pub(super) fn untransposed(&self) -> Self {
+        let all = |parts: &[Self]| parts.iter().map(Self::untransposed).collect();
+        match self {
+            &Self::Array(index) | &Self::Transposed(index) => Self::Array(index),
+            Self::List(parts) => Self::List(all(parts)),
+            Self::Tuple(parts) => Self::Tuple(all(parts)),
+            Self::Named(parts) => {
+                Self::Named(parts.iter().map(|(name, part)| (name.clone(), part.untransposed())).collect())
+            }
+        }
+    }
+
     fn arrays(&self, depth: usize, found: &mut Vec<usize>) -> Option<()> {
         if depth > MOST_DEPTH {
             return None;

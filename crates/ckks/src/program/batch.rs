@@ -217,14 +217,18 @@ impl Batch<'_> {
                 };
                 let (own, other) = (from.clone(), self.shapes[second].clone());
                 // A vector is a matrix of one row on the left and of one column on the right.
-                let left = if own.len() == 1 { vec![1, own[0]] } else { own };
-                let right = if other.len() == 1 { vec![other[0], 1] } else { other };
+                let mut left = if own.len() == 1 { vec![1, own[0]] } else { own };
+                let mut right = if other.len() == 1 { vec![other[0], 1] } else { other };
+                // Stacks of different depths have axes of length 1 between them and the axis of the batch.
+                let axes = left.len().max(right.len());
+                left.splice(0..0, vec![1; axes - left.len()]);
+                right.splice(0..0, vec![1; axes - right.len()]);
                 let columns = right[right.len() - 1];
                 let rows = match node.operation {
                     Op::TransposedMatmul => left[left.len() - 1],
                     _ => left[left.len() - 2],
                 };
-                let mut product = shape[..shape.len().min(1 + left.len().max(right.len()) - 2)].to_vec();
+                let mut product = shape[..axes - 1].to_vec();
                 product.extend([rows, columns]);
                 let (left, right) = (self.many(&left), self.many(&right));
                 let left = self.reshaped(first, left, stage);
@@ -327,13 +331,23 @@ impl RecordedFunction {
             let value = batch.node(index)?;
             batch.images.push(value);
         }
-        let results: Vec<usize> = self.results.iter().map(|&result| batch.images[result]).collect();
+        let mut results: Vec<usize> = self.results.iter().map(|&result| batch.images[result]).collect();
+        batch.origin = None;
+        // Of items the axes are exchanged, and not that of the batch.
+        for (result, transposed) in results.iter_mut().zip(self.arrangement.transposed()) {
+            let mut shape = batch.written[*result].clone();
+            let axes = shape.len();
+            if transposed && axes > 2 {
+                shape.swap(axes - 1, axes - 2);
+                *result = batch.push(swapped(axes), vec![Of::Value(*result)], shape, "");
+            }
+        }
         let (graph, results) = batch.graph.pruned(&results);
         let inputs = self.inputs.iter().map(|input| match input.is_plain {
             true => input.clone(),
             false => super::ProgramInput { shape: many(&input.shape), lanes, ..input.clone() },
         });
-        let arrangement = self.arrangement.clone();
+        let arrangement = self.arrangement.untransposed();
         Ok(Self { graph, inputs: inputs.collect(), results, arrangement })
     }
 }

@@ -629,12 +629,18 @@ impl Program {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
             let limits = Limits::new(function, options);
-            let written = written(function, &limits, &options.passes);
-            let found = written.map_err(Miss::of).and_then(|(function, savings)| {
-                let program =
-                    Search { function: Arc::new(function), options, limits, known, tried: &mut tried }
-                        .fastest()?;
+            let mut attempt = |passes: &[Pass]| {
+                let (function, savings) =
+                    written(function, &limits, passes).map_err(|error| (Miss::of(error), false))?;
+                let (function, is_rewritten) = (Arc::new(function), !savings.is_empty());
+                let found = Search { function, options, limits, known, tried: &mut tried }.fastest();
+                let program = found.map_err(|miss| (miss, is_rewritten))?;
                 Ok(Program { savings: savings.into(), ..program })
+            };
+            // What a pass gains may cost errors or keys that the function as it is written does not have.
+            let found = attempt(&options.passes).or_else(|(miss, is_rewritten)| match is_rewritten {
+                true => attempt(&[]).map_err(|_| miss),
+                false => Err(miss),
             });
             match found {
                 Ok(program) => {
