@@ -96,9 +96,7 @@ impl Plaintext {
         scale: f64,
     ) -> Result<Self, CkksError> {
         let values = values.into();
-        let encoded =
-            Self::rounded(&x.params, values, (&x.shape, own_layout(x, values)), (level, scale), false)?;
-        Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
+        Self::operand_for(x, values, own_layout(x, values), (level, scale), (false, false))
     }
 
     /// As [`Plaintext::encode_for`] for an operation on `x`: for a symbol nothing is encoded, because dry
@@ -113,7 +111,7 @@ impl Plaintext {
         scale: f64,
     ) -> Result<Self, CkksError> {
         let values = values.into();
-        Self::operand_for(x, values, own_layout(x, values), (level, scale), false)
+        Self::operand_for(x, values, own_layout(x, values), (level, scale), (false, x.is_symbol()))
     }
 
     /// Encodes an array with a given layout.
@@ -132,16 +130,16 @@ impl Plaintext {
     }
 
     /// Encodes a public array, whose numbers may be examined in variable time, unlike those of an array to be
-    /// encrypted.
+    /// encrypted; where `outlined`, without its polynomials, unless these decide something.
     fn operand_for(
         x: &Ciphertext,
         values: ValuesRef<'_>,
         layout: Layout,
         (level, scale): (Level, f64),
-        mask: bool,
+        (mask, outlined): (bool, bool),
     ) -> Result<Self, CkksError> {
         // Bodies under one mask are compared. Numbers that may have no room are encoded to find out.
-        let is_outline = x.is_symbol()
+        let is_outline = outlined
             && layout.bodies() == 1
             && check_headroom(&x.params, values.largest(), scale, level).is_ok();
         let encode = if is_outline { Self::outlined } else { Self::rounded };
@@ -161,7 +159,7 @@ impl Plaintext {
         let values: Vec<f64> =
             (0..x.shape.iter().product()).map(|index| if chosen(index) { number } else { 0.0 }).collect();
         let layout = x.layout.of_numbers(x.is_complex() && x.encoding() != Encoding::Slots);
-        Self::operand_for(x, ValuesRef::from(&values), layout, (level, scale), true)
+        Self::operand_for(x, ValuesRef::from(&values), layout, (level, scale), (true, x.is_symbol()))
     }
 
     fn rounded(

@@ -220,6 +220,19 @@ impl ArrayOperation {
         }
     }
 
+    /// The axes that the operation reduces, to be changed; within, `None` for all of them.
+    pub(crate) fn axes_mut(&mut self) -> Option<&mut Axes> {
+        match self {
+            Self::Sum { axes, .. }
+            | Self::Mean { axes, .. }
+            | Self::Variance { axes, .. }
+            | Self::Product { axes, .. }
+            | Self::Std { axes, .. }
+            | Self::Norm { axes, .. } => Some(axes),
+            _ => None,
+        }
+    }
+
     /// The lists of places that the operation names.
     pub(crate) fn lists(&self) -> Vec<PlacesId> {
         let mut own = self.clone();

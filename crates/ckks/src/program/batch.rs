@@ -163,30 +163,17 @@ impl Batch<'_> {
             }
             // One number is its own sum.
             Op::Sum { .. } | Op::Mean { .. } | Op::Product { .. } if from.is_empty() => first,
-            Op::Sum { axes, keepdims } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                same(self, Op::Sum { axes, keepdims: *keepdims })
-            }
-            Op::Mean { axes, keepdims } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                same(self, Op::Mean { axes, keepdims: *keepdims })
-            }
-            Op::Variance { axes, ddof, keepdims } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                same(self, Op::Variance { axes, ddof: *ddof, keepdims: *keepdims })
-            }
-            Op::Product { axes, keepdims } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                same(self, Op::Product { axes, keepdims: *keepdims })
-            }
-            Op::Std { axes, ddof, keepdims, error, domain } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                let (ddof, keepdims, error, domain) = (*ddof, *keepdims, *error, *domain);
-                same(self, Op::Std { axes, ddof, keepdims, error, domain })
-            }
-            Op::Norm { axes, keepdims, error, domain } => {
-                let axes = Some(Self::axes(axes.as_deref(), from.len()));
-                same(self, Op::Norm { axes, keepdims: *keepdims, error: *error, domain: *domain })
+            Op::Sum { .. }
+            | Op::Mean { .. }
+            | Op::Variance { .. }
+            | Op::Product { .. }
+            | Op::Std { .. }
+            | Op::Norm { .. } => {
+                let mut operation = node.operation.clone();
+                if let Some(axes) = operation.axes_mut() {
+                    *axes = Some(Self::axes(axes.as_deref(), from.len()));
+                }
+                same(self, operation)
             }
             Op::SumRows => same(self, Op::Sum { axes: Some(vec![1]), keepdims: false }),
             Op::Dot | Op::TimesVector => match node.operands[1] {

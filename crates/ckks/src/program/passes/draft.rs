@@ -17,6 +17,18 @@ pub(super) struct Written {
     stands: bool,
 }
 
+/// A value as a function of another one.
+pub(super) trait KnownByBase {
+    /// The value `base` as itself.
+    fn itself(base: usize) -> Self;
+
+    /// The value that it is a function of.
+    fn base(&self) -> usize;
+
+    /// Whether one operation in place of those that lead to it may be better.
+    fn is_worthwhile(&self) -> bool;
+}
+
 /// A graph in the making. Values of the old graph and those of the new one have numbers of their own.
 #[derive(Debug)]
 pub(super) struct Draft<'f> {
@@ -134,16 +146,32 @@ impl<'f> Draft<'f> {
         PlacesId(self.graph.places.len() - 1)
     }
 
-    /// How often each value of the old graph is taken by one that has the same base.
-    pub(super) fn parts_of(&self, base: impl Fn(usize) -> usize) -> Vec<usize> {
+    /// Writes values as functions of others, their bases: `of` tells what old node is, from what is known of
+    /// the values before it, and `write` writes what is worth it. A value that only others of the same base
+    /// take is left to them.
+    pub(super) fn gather<K: KnownByBase>(
+        &mut self,
+        mut of: impl FnMut(&Self, &[K], usize) -> Option<K>,
+        write: impl Fn(&mut Self, &K, usize) -> Option<usize>,
+    ) {
         let old = self.old();
-        let mut parts = vec![0; self.uses.len()];
+        let mut all: Vec<K> = (0..old.inputs).map(K::itself).collect();
+        for index in 0..old.nodes.len() {
+            let own = of(self, &all, index);
+            all.push(own.unwrap_or_else(|| K::itself(old.inputs + index)));
+        }
+        let mut parts = vec![0; all.len()];
         for (index, node) in old.nodes.iter().enumerate() {
             for value in values_of(node) {
-                parts[value] += usize::from(base(value) == base(old.inputs + index));
+                parts[value] += usize::from(all[value].base() == all[old.inputs + index].base());
             }
         }
-        parts
+        self.rewrite(|draft, index| {
+            let value = old.inputs + index;
+            let own = &all[value];
+            let is_left = own.base() == value || parts[value] == draft.uses[value] || !own.is_worthwhile();
+            if is_left { None } else { write(draft, own, index) }
+        });
     }
 
     /// The plain numbers of an operand.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::moves::sources_of;
-use super::draft::Draft;
+use super::draft::{Draft, KnownByBase};
 use crate::encoding::values::Values;
 use crate::encrypted_array::{ArrayOperation as Op, GraphOperand as Of, PlainArray};
 use crate::evaluation::broadcasting::broadcast_sources;
@@ -27,11 +27,23 @@ struct InPlaces {
     is_moved: bool,
 }
 
-impl InPlaces {
+impl KnownByBase for InPlaces {
     fn itself(base: usize) -> Self {
         Self { base, rows: None, is_weighted: false, is_moved: false }
     }
 
+    fn base(&self) -> usize {
+        self.base
+    }
+
+    /// Numbers are moved and multiplied.
+    fn is_worthwhile(&self) -> bool {
+        let finite = |row: &BTreeMap<usize, f64>| row.values().all(|factor| factor.is_finite());
+        self.is_weighted && self.is_moved && self.rows.as_ref().is_some_and(|rows| rows.iter().all(finite))
+    }
+}
+
+impl InPlaces {
     /// The rows of a value with `count` numbers.
     fn rows(&self, count: usize) -> Arc<Rows> {
         let itself = || Arc::new((0..count).map(|place| BTreeMap::from([(place, 1.0)])).collect());
@@ -42,12 +54,6 @@ impl InPlaces {
         let terms: usize = rows.iter().map(BTreeMap::len).sum();
         let fits = terms <= MOST && rows.iter().all(|row| row.len() <= MOST_TERMS);
         fits.then(|| Self { rows: Some(Arc::new(rows)), ..self.clone() })
-    }
-
-    /// Whether one map is better than what the function says: numbers are moved and multiplied.
-    fn is_worthwhile(&self) -> bool {
-        let finite = |row: &BTreeMap<usize, f64>| row.values().all(|factor| factor.is_finite());
-        self.is_weighted && self.is_moved && self.rows.as_ref().is_some_and(|rows| rows.iter().all(finite))
     }
 }
 
@@ -148,23 +154,14 @@ fn in_places(draft: &Draft<'_>, all: &[InPlaces], index: usize) -> Option<InPlac
 
 /// The pass: values that others than maps of the same array take are one map of it.
 pub(super) fn gather(draft: &mut Draft<'_>) {
-    let old = draft.old();
-    let mut all: Vec<InPlaces> = (0..old.inputs).map(InPlaces::itself).collect();
     let mut kept: usize = 0;
-    for index in 0..old.nodes.len() {
+    let of = |draft: &Draft<'_>, all: &[InPlaces], index: usize| {
         // What is known of all values together has a bound, too.
-        let own = if kept < 8 * MOST { in_places(draft, &all, index) } else { None };
-        let own = own.unwrap_or_else(|| InPlaces::itself(old.inputs + index));
+        let own = if kept < 8 * MOST { in_places(draft, all, index)? } else { return None };
         kept += own.rows.as_ref().map_or(0, |rows| rows.iter().map(BTreeMap::len).sum());
-        all.push(own);
-    }
-    let parts = draft.parts_of(|value| all[value].base);
-    draft.rewrite(|draft, index| {
-        let value = old.inputs + index;
-        let own = &all[value];
-        if own.base == value || parts[value] == draft.uses[value] || !own.is_worthwhile() {
-            return None;
-        }
+        Some(own)
+    };
+    draft.gather(of, |draft, own, index| {
         let rows = own.rows.as_ref()?;
         let terms = rows.iter().map(BTreeMap::len).max().unwrap_or(0).max(1);
         let (mut sources, mut factors) = (Vec::new(), Vec::new());

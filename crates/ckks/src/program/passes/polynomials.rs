@@ -1,7 +1,7 @@
 //! Sums of powers of one value become one polynomial, which takes the fewest levels and shares its powers.
 
 use super::super::schedule::values_of;
-use super::draft::Draft;
+use super::draft::{Draft, KnownByBase};
 use crate::circuits::polynomial::{PolynomialBasis, UNIT_DOMAIN};
 use crate::encoding::values::Values;
 use crate::encrypted_array::{ArrayOperation, GraphOperand, PlainArray};
@@ -17,11 +17,23 @@ struct InPowers {
     coefficients: Vec<f64>,
 }
 
-impl InPowers {
+impl KnownByBase for InPowers {
     fn itself(base: usize) -> Self {
         Self { base, coefficients: vec![0.0, 1.0] }
     }
 
+    fn base(&self) -> usize {
+        self.base
+    }
+
+    /// There are two powers at least.
+    fn is_worthwhile(&self) -> bool {
+        let powers = self.coefficients.iter().skip(1).filter(|own| **own != 0.0).count();
+        powers > 1 && self.coefficients.iter().all(|own| own.is_finite())
+    }
+}
+
+impl InPowers {
     fn times(&self, factor: f64) -> Self {
         Self { base: self.base, coefficients: self.coefficients.iter().map(|own| own * factor).collect() }
     }
@@ -55,12 +67,6 @@ impl InPowers {
     fn power(&self, exponent: u64) -> Option<Self> {
         let exponent = usize::try_from(exponent).ok().filter(|own| (1..=MOST_DEGREE).contains(own))?;
         (1..exponent).try_fold(self.clone(), |power, _| power.product(self))
-    }
-
-    /// Whether it is worth a polynomial: there are two powers at least, and one is higher than the first.
-    fn is_worthwhile(&self) -> bool {
-        let powers = self.coefficients.iter().skip(1).filter(|own| **own != 0.0).count();
-        powers > 1 && self.coefficients.iter().all(|own| own.is_finite())
     }
 }
 
@@ -101,19 +107,7 @@ fn in_powers(draft: &Draft<'_>, all: &[InPowers], index: usize) -> Option<InPowe
 
 /// The pass: values that others than polynomials of the same value take are polynomials of that value.
 pub(super) fn gather(draft: &mut Draft<'_>) {
-    let old = draft.old();
-    let mut all: Vec<InPowers> = (0..old.inputs).map(InPowers::itself).collect();
-    for index in 0..old.nodes.len() {
-        let own = in_powers(draft, &all, index);
-        all.push(own.unwrap_or_else(|| InPowers::itself(old.inputs + index)));
-    }
-    let parts = draft.parts_of(|value| all[value].base);
-    draft.rewrite(|draft, index| {
-        let value = old.inputs + index;
-        let own = &all[value];
-        if own.base == value || parts[value] == draft.uses[value] || !own.is_worthwhile() {
-            return None;
-        }
+    draft.gather(in_powers, |draft, own, index| {
         let shape = vec![own.coefficients.len()];
         let coefficients = draft.constant(PlainArray::new(Values::Real(own.coefficients.clone()), shape));
         let base = draft.image(GraphOperand::Value(own.base));
