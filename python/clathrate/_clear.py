@@ -223,6 +223,12 @@ class Clear:
     def _mapped(self, own: Any, x: Any, factors: Any) -> Any:
         return _summed(x.reshape(-1)[self._places[own["sources"]]] * factors, own["shape"])
 
+    def _convolved(self, own: Any, x: Any, kernel: Any) -> Any:
+        given, made = own.get("from"), own.get("to")
+        images = x if given is None else _moved(x, given["shape"], self._places[given["places"]])
+        result = native.convolved(images, kernel, **own["convolution"])
+        return result if made is None else _moved(result, made["shape"], self._places[made["places"]])
+
     def _pick(self, own: Any, x: Any) -> Any:
         return _picked(x, own["rows"], own["columns"], own["single"])
 

@@ -19,6 +19,7 @@ BodyAxis: TypeAlias = Literal["rows", "chunks"]
 Order: TypeAlias = Literal["natural", "bit-reversed"]
 Progress: TypeAlias = bool | Callable[[int, int], object] | None
 Isa: TypeAlias = Literal["scalar", "avx2", "ifma"]
+Pair: TypeAlias = int | tuple[int, int]
 Rescale: TypeAlias = Literal["automatic", "explicit"]
 Switching: TypeAlias = (
     Literal["fastest", "tuned", "as_made"] | tuple[Literal["hybrid"], SupportsIndex] | tuple[Literal["klss"], SupportsIndex, SupportsIndex]

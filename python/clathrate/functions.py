@@ -4,6 +4,7 @@ NumPy's own names work on encrypted arrays where there is a counterpart: `np.exp
 """
 
 from ._arrays import concatenate, hstack, stack, vstack, where
+from ._convolution import avg_pool2d, conv2d
 from ._norms import norm, std
 from ._signs import absolute, maximum, minimum, relu, sign
 from ._smooth import exp, gelu, inverse, inverse_sqrt, log, sigmoid, silu, sqrt, tanh
@@ -11,7 +12,9 @@ from ._softmax import softmax
 
 __all__ = [
     "absolute",
+    "avg_pool2d",
     "concatenate",
+    "conv2d",
     "exp",
     "gelu",
     "hstack",

@@ -58,7 +58,7 @@ pub fn plain_symbol<'a, 'py>(data: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'p
 pub fn operand_array(data: &Bound<'_, PyAny>, x: &EncryptedArray) -> PyResult<Array> {
     let symbol = plain_symbol(data).filter(|_| x.is_recorded());
     let Some(symbol) = symbol else { return array(data) };
-    let PlainArray { values, shape, input } = symbol.get().numbers.clone();
+    let PlainArray { values, shape, input, .. } = symbol.get().numbers.clone();
     Ok(Array { values, shape, whole: false, input })
 }
 
@@ -184,6 +184,6 @@ pub fn to_numpy<'py>(py: Python<'py>, values: Values, shape: &[usize]) -> PyResu
 impl Array {
     /// The numbers without their type.
     pub fn plain(self) -> PlainArray {
-        PlainArray { values: self.values, shape: self.shape, input: self.input }
+        PlainArray::new(self.values, self.shape).of_input(self.input)
     }
 }

@@ -1,13 +1,14 @@
 //! Functions of encrypted arrays and of plain ones, approximated to an error.
 
 use clathrate_ckks::CkksError;
+use clathrate_ckks::circuits::linear::Convolution;
 use clathrate_ckks::encrypted_array::{EncryptedArray, Operand};
 use clathrate_ckks::functions::{SmoothFunction, plain};
 use clathrate_ckks::keys::Values;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arrays::{Array, array, to_numpy};
+use crate::arrays::{Array, array, operand_array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::raise;
 use crate::numbers::{Real, Whole};
@@ -48,6 +49,27 @@ pub fn smooth<'py>(
     let function = SmoothFunction::named(name).map_err(|error| raise(x.py(), error))?;
     let (error, domain) = (Real::given(error), domain.map(interval));
     of_one(x, |x| x.smooth(function, error, domain), |x, _| plain::smooth(function, x, error, domain))
+}
+
+#[pyfunction]
+pub fn convolved<'py>(
+    x: &Bound<'py, PyAny>,
+    kernel: &Bound<'py, PyAny>,
+    stride: [usize; 2],
+    padding: [usize; 2],
+    dilation: [usize; 2],
+    groups: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.py();
+    let convolution = Convolution { stride, padding, dilation, groups };
+    if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
+        let kernel = operand_array(kernel, &ciphertext.get().array)?.plain();
+        let result = ciphertext.get().compute(py, |x| x.convolved(&kernel, convolution))?;
+        return Ok(Bound::new(py, result)?.into_any());
+    }
+    let (images, kernel) = (array(x)?.plain(), array(kernel)?.plain());
+    let result = detached(py, || convolution.of_numbers(&images, &kernel))?;
+    to_numpy(py, result.values, &result.shape)
 }
 
 #[pyfunction]

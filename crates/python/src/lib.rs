@@ -69,7 +69,7 @@ mod _native {
     use crate::files::{from_bytes, inspect, load};
     #[pymodule_export]
     use crate::functions::{
-        absolute, maximum, minimum, norm, relu, root_of_squares, sign, smooth, softmax, std,
+        absolute, convolved, maximum, minimum, norm, relu, root_of_squares, sign, smooth, softmax, std,
     };
     #[pymodule_export]
     use crate::inbox::{PyBatch, PyInbox};

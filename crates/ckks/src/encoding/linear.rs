@@ -51,6 +51,8 @@ pub struct LinearTransform {
     row_sum: f64,
     /// Computed when it is first asked for: it takes as long as to read all numbers.
     measured: OnceLock<Measured>,
+    /// Names this map among all maps; computed when it is first asked for, too.
+    digest: OnceLock<[u8; 32]>,
 }
 
 /// What follows from all numbers of a map.
@@ -198,6 +200,7 @@ impl LinearTransform {
             diagonals: sums,
             row_sum: 0.0,
             measured: OnceLock::new(),
+            digest: OnceLock::new(),
         }
         .reduced())
     }
@@ -253,19 +256,32 @@ impl LinearTransform {
         }
         let diagonals =
             diagonals.into_iter().enumerate().filter_map(|(shift, own)| Some((shift, own?))).collect();
-        Ok(Self { rows, columns, slots, period: slots, diagonals, row_sum: 0.0, measured: OnceLock::new() }
-            .reduced())
+        Ok(Self {
+            rows,
+            columns,
+            slots,
+            period: slots,
+            diagonals,
+            row_sum: 0.0,
+            measured: OnceLock::new(),
+            digest: OnceLock::new(),
+        }
+        .reduced())
     }
 
     /// Names this map among all maps, for plans that are kept.
-    pub(crate) fn write_name(&self, name: &mut blake3::Hasher) {
-        for size in [self.rows, self.columns, self.slots, self.period] {
-            name.update(&size.to_le_bytes());
-        }
-        for (shift, diagonal) in &self.diagonals {
-            name.update(&shift.to_le_bytes());
-            hash_words(name, words_of(diagonal));
-        }
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        *self.digest.get_or_init(|| {
+            let mut hasher = blake3::Hasher::new();
+            for size in [self.rows, self.columns, self.slots, self.period] {
+                hasher.update(&size.to_le_bytes());
+            }
+            for (shift, diagonal) in &self.diagonals {
+                hasher.update(&shift.to_le_bytes());
+                hash_words(&mut hasher, words_of(diagonal));
+            }
+            *hasher.finalize().as_bytes()
+        })
     }
 
     /// Bytes of the numbers on the diagonals.
@@ -293,7 +309,7 @@ impl LinearTransform {
             return None;
         }
         (self.rows, self.columns) = (rows, columns);
-        self.measured = OnceLock::new();
+        (self.measured, self.digest) = (OnceLock::new(), OnceLock::new());
         Some(self)
     }
 
@@ -345,7 +361,7 @@ impl LinearTransform {
             sums.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += magnitude(*value));
         }
         self.row_sum = sums.into_iter().fold(0.0, f64::max);
-        self.measured = OnceLock::new();
+        (self.measured, self.digest) = (OnceLock::new(), OnceLock::new());
         self
     }
 
@@ -387,6 +403,7 @@ impl LinearTransform {
             diagonals,
             row_sum: 0.0,
             measured: OnceLock::new(),
+            digest: OnceLock::new(),
         }
         .reduced())
     }

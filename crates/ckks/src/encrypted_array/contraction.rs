@@ -12,7 +12,9 @@
 
 use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
+use crate::circuits::linear::{Convolution, Lying};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -112,6 +114,45 @@ impl EncryptedArray {
         }
         check_terms(sources.len())?;
         self.in_slots()?.map_settled(|evaluator, x| map_numbers(evaluator, x, shape, sources, factors))
+    }
+}
+
+impl EncryptedArray {
+    /// The convolution of images `(.., channels, rows, columns)` with a kernel `(channels of the result,
+    /// channels / groups, rows, columns)`, in slots, as networks have it: the kernel is not reversed. It
+    /// takes a level.
+    ///
+    /// # Errors
+    /// [`CkksError::Shape`] for shapes that do not fit; [`CkksError::OutOfRange`] for strides, dilations and
+    /// groups of 0, and for more than 2048 distances that numbers move in all polynomials;
+    /// [`CkksError::NotFinite`] for weights; [`CkksError::Encoding`] for an array in coefficients without the
+    /// keys to convert it; [`CkksError::Unsuitable`] for a complex kernel and for shared masks;
+    /// [`CkksError::TooLarge`]; missing keys; level errors.
+    pub fn convolved(&self, kernel: &PlainArray, convolution: Convolution) -> Result<Self, CkksError> {
+        if let Some(graph) = self.recorder() {
+            let operation = ArrayOperation::Convolved { convolution, from: None, to: None };
+            // How a result lies best is found when all is recorded.
+            return graph.record(operation, &[self.into(), kernel.clone().into()], || {
+                let call = Call { convolution, kernel, from: None, to: None };
+                self.in_slots()?.map_settled(|evaluator, x| call.outlined(evaluator, x))
+            });
+        }
+        self.convolved_at(kernel, convolution, [None, None])
+    }
+
+    /// [`EncryptedArray::convolved`] of images that lie in this array as the first of `lying` says, with the
+    /// result at the places that the second one says.
+    ///
+    /// # Errors
+    /// Those of [`EncryptedArray::convolved`], and [`CkksError::Shape`] for places that are not there.
+    pub(crate) fn convolved_at(
+        &self,
+        kernel: &PlainArray,
+        convolution: Convolution,
+        [from, to]: [Option<Lying<'_>>; 2],
+    ) -> Result<Self, CkksError> {
+        let call = Call { convolution, kernel, from, to };
+        self.in_slots()?.map_settled(|evaluator, x| call.run(evaluator, x))
     }
 }
 

@@ -126,7 +126,7 @@ impl EncryptedArray {
         if let Some(graph) = self.recorder() {
             let (rows, columns) = weights.shape();
             let values = Values::Real(weights.rows(0..rows)?.into_owned());
-            let weights = PlainArray { values, shape: vec![rows, columns], input: weights.input() };
+            let weights = PlainArray::new(values, vec![rows, columns]).of_input(weights.input());
             let operation = ArrayOperation::LeftMultiply { weight_scale };
             return graph.record(operation, &[self.into(), weights.clone().into()], || {
                 self.left_multiply(&weights, weight_scale)

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::Encoding;
+use crate::circuits::linear::Convolution;
 use crate::circuits::polynomial::PolynomialBasis;
 
 /// Axes as NumPy counts them; all of them if absent.
@@ -18,6 +19,16 @@ type Interval = (f64, f64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PlacesId(pub usize);
+
+/// An array whose numbers are at other places than in order, as [`Lying`](crate::circuits::linear::Lying).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lies {
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+    /// The place of each of its numbers.
+    pub places: PlacesId,
+}
 
 /// A method of [`EncryptedArray`](super::EncryptedArray), with its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,6 +115,13 @@ pub enum ArrayOperation {
     Mapped {
         shape: Vec<usize>,
         sources: PlacesId,
+    },
+    Convolved {
+        convolution: Convolution,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Lies>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Lies>,
     },
     Pick {
         rows: Option<Vec<usize>>,
@@ -244,6 +262,9 @@ impl ArrayOperation {
         match self {
             Self::Contracted { left, right, .. } => vec![left, right],
             Self::Mapped { sources, .. } | Self::Gathered { sources, .. } => vec![sources],
+            Self::Convolved { from, to, .. } => {
+                from.iter_mut().chain(to).map(|lies| &mut lies.places).collect()
+            }
             _ => Vec::new(),
         }
     }

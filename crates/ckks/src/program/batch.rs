@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::RecordedFunction;
 use super::moves::sources_of;
-use super::passes::value_shapes;
+use super::recording::value_shapes;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
     ArrayGraph, ArrayOperation as Op, GraphNode, GraphOperand as Of, PlacesId, PlainArray,
@@ -238,6 +238,13 @@ impl Batch<'_> {
                 let left = self.list(*left, size, from_size);
                 let right = self.list(*right, size, other);
                 same(self, Op::Contracted { shape: shape.clone(), left, right })
+            }
+            Op::Convolved { convolution, from: None, to: None } => {
+                let operation = Op::Convolved { convolution: *convolution, from: None, to: None };
+                self.push(operation, with_rest(first), shape, stage)
+            }
+            Op::Convolved { .. } => {
+                return Err(refused("a convolution is compiled already".to_owned()));
             }
             Op::Mapped { sources, .. } => {
                 let sources = self.list(*sources, size, from_size);

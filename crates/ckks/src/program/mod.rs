@@ -31,6 +31,7 @@ mod arrangement;
 mod batch;
 mod budget;
 mod forecast;
+mod grids;
 mod input;
 mod limits;
 mod moves;

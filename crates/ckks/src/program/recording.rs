@@ -1,13 +1,17 @@
 //! Symbols for recordings: they never run out of levels, and have room for every number.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arrangement::Arrangement;
 use super::input::ProgramInput;
+use super::replay::Replay;
 use crate::arrays::Ciphertext;
+use crate::circuits::automatic::AutomaticPlans;
 use crate::encoding::Matrix;
-use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphRecorder, PlainArray, digest_of};
+use crate::encrypted_array::{
+    ArrayGraph, EncryptedArray, GraphOperand, GraphRecorder, PlainArray, digest_of,
+};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
@@ -143,6 +147,28 @@ impl RecordedFunction {
     pub(super) fn plain(&self) -> impl Iterator<Item = &ProgramInput> {
         self.inputs.iter().filter(|input| input.is_plain)
     }
+}
+
+/// The shape of each value of a function.
+///
+/// # Errors
+/// Those of recording it once more.
+pub(super) fn value_shapes(function: &RecordedFunction) -> Result<Vec<Vec<usize>>, CkksError> {
+    let recording = FunctionRecording::new(&function.inputs)?;
+    let plans = AutomaticPlans::new(recording_evaluator(USUAL)?.params());
+    let plain: Vec<Arc<PlainArray>> = recording.plain.iter().cloned().map(Arc::new).collect();
+    let graph = &function.graph;
+    let replay = Replay { graph, refresh: (&[], &plans), plain: &plain };
+    let mut values: Vec<Option<EncryptedArray>> = recording.symbols.iter().cloned().map(Some).collect();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let operand = |operand: &GraphOperand| match *operand {
+            GraphOperand::Value(value) => values.get(value).cloned().flatten(),
+            _ => None,
+        };
+        let operands: Vec<Option<EncryptedArray>> = node.operands.iter().map(operand).collect();
+        values.push(Some(replay.value(index, &operands)?));
+    }
+    Ok(values.iter().flatten().map(|value| value.data().shape().to_vec()).collect())
 }
 
 /// A function of encrypted arrays as a graph.

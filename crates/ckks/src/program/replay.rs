@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::arrays::count_of;
 use crate::circuits::automatic::AutomaticPlans;
+use crate::circuits::linear::Lying;
 use crate::circuits::polynomial::Polynomial;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
-    ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Operand, PlacesId, PlainArray, Terms,
+    ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Lies, Operand, PlacesId, PlainArray,
+    Terms,
 };
 use crate::error::CkksError;
 use crate::functions::SmoothFunction;
@@ -25,8 +27,8 @@ pub(super) fn malformed(reason: &str) -> CkksError {
     CkksError::Unsuitable { operation: NODE, reason: reason.to_owned() }
 }
 
-/// A matrix that is given when the program runs, with the least numbers in place of zeros, which are rounded
-/// to zeros: its map then takes the keys that the forecast found for a matrix without zeros.
+/// A matrix or a kernel that is given when the program runs, with the least numbers in place of zeros, which
+/// are rounded to zeros: its map then takes the keys that the forecast found for one without zeros.
 fn without_zeros(matrix: &PlainArray) -> PlainArray {
     let values = match &matrix.values {
         Values::Real(values) => {
@@ -35,7 +37,7 @@ fn without_zeros(matrix: &PlainArray) -> PlainArray {
         }
         complex @ Values::Complex(_) => complex.clone(),
     };
-    PlainArray::new(values, matrix.shape.clone())
+    PlainArray::new(values, matrix.shape.clone()).of_input(matrix.input)
 }
 
 /// What the operation of one node takes.
@@ -119,6 +121,7 @@ impl<'c> Call<'c> {
             Op::Add | Op::Sub | Op::SubFrom | Op::Mul | Op::Div | Op::Multiply { .. } | Op::Dot => 2..=2,
             Op::TimesVector | Op::LeftMultiply { .. } | Op::MapRows { .. } | Op::Matmul => 2..=2,
             Op::TransposedMatmul | Op::Contracted { .. } | Op::Mapped { .. } | Op::Polynomial { .. } => 2..=2,
+            Op::Convolved { .. } => 2..=2,
             Op::Maximum { .. } | Op::Minimum { .. } => 2..=2,
             _ => 1..=1,
         };
@@ -146,6 +149,11 @@ impl<'c> Call<'c> {
             Op::RepeatColumn { columns } => count_of(x).saturating_mul(*columns),
             Op::Reshaped { shape } | Op::Gathered { shape, .. } => count_of(shape),
             Op::Contracted { shape, .. } | Op::Mapped { shape, .. } => count_of(shape),
+            Op::Convolved { convolution, from, to } => {
+                let images = from.as_ref().map_or(x, |from| &from.shape);
+                let result = convolution.shape(images, &other)?;
+                count_of(images).max(to.as_ref().map_or(0, |to| count_of(&to.shape))).max(count_of(&result))
+            }
             Op::PadColumns { before, after } => {
                 let row = width(x).saturating_add(*before).saturating_add(*after);
                 (count_of(x) / width(x)).saturating_mul(row)
@@ -233,6 +241,25 @@ impl<'c> Call<'c> {
             Op::Contracted { shape, left, right } => {
                 let (left, right) = (self.whole_list(*left)?, self.whole_list(*right)?);
                 x.contracted(self.array(1)?, shape, Terms { left: &left, right: &right })
+            }
+            Op::Convolved { convolution, from, to } => {
+                let lying = |own: &'c Option<Lies>| -> Result<Option<Lying<'c>>, CkksError> {
+                    let Some(own) = own else { return Ok(None) };
+                    Ok(Some(Lying { shape: &own.shape, places: self.list(own.places)? }))
+                };
+                let lying = [lying(from)?, lying(to)?];
+                let given;
+                let kernel = match self.node.operands[1] {
+                    GraphOperand::Plain(_) => {
+                        given = without_zeros(self.constant(1)?);
+                        &given
+                    }
+                    _ => self.constant(1)?,
+                };
+                match lying {
+                    [None, None] => x.convolved(kernel, *convolution),
+                    lying => x.convolved_at(kernel, *convolution, lying),
+                }
             }
             Op::Mapped { shape, sources } => x.mapped(shape, &self.whole_list(*sources)?, self.reals(1)?),
             Op::Pick { rows, single, columns } => {

@@ -10,6 +10,7 @@ use clathrate_lattice::{Level, SecretDistribution};
 
 use super::budget::{results_without_noise, with_errors, with_intervals};
 use super::forecast::ValueForecast;
+use super::grids::in_grids;
 use super::limits::{
     CompileOptions, INEXACT, Limits, Miss, OTHER, OVER_BUDGET, REMEDY, SECURITY, TOO_DEEP, TOO_LONG,
     unknown_error,
@@ -626,6 +627,7 @@ impl Program {
         let mut best: Option<(Program, Vec<Candidate>)> = None;
         let mut nearest: Option<(Miss, Vec<Candidate>)> = None;
         for function in functions {
+            let function = &in_grids(function)?;
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
             let limits = Limits::new(function, options);

@@ -69,8 +69,12 @@ impl Estimate {
         let salt = sources.iter().fold(23, |salt, source| mixed_name(salt, place(source)));
         let mut times: BTreeMap<usize, usize> = BTreeMap::new();
         sources.iter().flatten().for_each(|&source| *times.entry(source).or_default() += 1);
-        let times = times.into_values().max().unwrap_or(1) as f64;
-        let product = |of: [f64; 2]| [of[0] * of[1] * times; 2];
+        self.gathered_times(times.into_values().max().unwrap_or(1), salt)
+    }
+
+    /// [`Estimate::gathered`] of numbers that are taken `times` times at most; `salt` names the places.
+    pub(crate) fn gathered_times(self, times: usize, salt: u64) -> Self {
+        let product = |of: [f64; 2]| [of[0] * of[1] * times as f64; 2];
         let anywhere = |source: Source| Source {
             alike: product(source.alike),
             together: product(source.together),

@@ -30,9 +30,30 @@ impl LinearTransform {
         evaluator: &Evaluator,
         x: &Ciphertext,
     ) -> Result<Arc<LinearTransformPlan>, CkksError> {
+        self.kept_plan_shared(evaluator, x, || Arc::new(self.clone()))
+    }
+
+    /// [`LinearTransform::kept_plan`] without a copy of the map.
+    ///
+    /// # Errors
+    /// Those of [`LinearTransform::plan_with`].
+    pub(super) fn kept_plan_of(
+        self: &Arc<Self>,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+    ) -> Result<Arc<LinearTransformPlan>, CkksError> {
+        self.kept_plan_shared(evaluator, x, || self.clone())
+    }
+
+    fn kept_plan_shared(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        shared: impl FnOnce() -> Arc<Self>,
+    ) -> Result<Arc<LinearTransformPlan>, CkksError> {
         let (params, level) = (x.params(), x.level());
         let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a linear map");
-        self.write_name(&mut purpose);
+        purpose.update(&self.digest());
         purpose.update(&level.0.to_le_bytes()).update(&x.scale().to_le_bytes());
         purpose.update(params.digest());
         purpose.update(&params.degree().to_le_bytes()).update(&params.rank().to_le_bytes());
@@ -42,7 +63,7 @@ impl LinearTransform {
                 self.shifts().count() * 2 * self.period() * primes * size_of::<u64>() > MAX_BYTES;
             let options =
                 LinearTransformOptions { input_scale: Some(x.scale()), on_the_fly, ..Default::default() };
-            Arc::new(self.clone()).plan_of(params, level, options)
+            shared().plan_of(params, level, options)
         };
         evaluator.kept().plan(&purpose, make)
     }

@@ -3,11 +3,12 @@
 //! distance that a number moves within its polynomial.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
-use crate::arrays::estimate::{Along, MatrixNorms, mixed_name};
+use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
 use crate::error::CkksError;
@@ -68,7 +69,12 @@ pub(crate) fn gather(
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    let moved = map_entries(evaluator, x, &to, |entry| sources[entry].map(|source| (source, 1.0)))?;
+    let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
+        if let Some(source) = sources[entry] {
+            term(source, 1.0);
+        }
+    })?;
+    let moved = map_entries(evaluator, x, &to, &maps)?;
     let (slots, alike) = (moved.slots, moved.alike);
     let period = x.layout().period().max(to.period());
     let rounding = moved.rounding.1;
@@ -108,12 +114,12 @@ pub(crate) fn map_numbers(
     let to = in_lanes(shape, x.params().degree())?.of_numbers(x.is_complex());
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let terms = sources.len() / entries;
-    let moved = map_entries(evaluator, x, &to, |entry| {
-        (0..terms)
-            .map(move |term| term * entries + entry)
-            .filter(|&at| factors[at] != 0.0)
-            .map(|at| (sources[at], factors[at]))
+    let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
+        for at in (0..terms).map(|own| own * entries + entry).filter(|&at| factors[at] != 0.0) {
+            term(sources[at], factors[at]);
+        }
     })?;
+    let moved = map_entries(evaluator, x, &to, &maps)?;
     // The factors of each entry, one entry after the other, as the rows of a matrix.
     let by_entry: Vec<usize> =
         (0..entries).flat_map(|entry| (0..terms).map(move |term| term * entries + entry)).collect();
@@ -132,7 +138,7 @@ pub(crate) fn map_numbers(
 }
 
 /// Refuses arrays whose numbers do not move from polynomial to polynomial.
-fn check_movable(evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
+pub(super) fn check_movable(evaluator: &Evaluator, x: &Ciphertext) -> Result<(), CkksError> {
     evaluator.check(x)?;
     check_slots(x, GATHER)?;
     if x.layout().bodies() > 1 {
@@ -153,39 +159,36 @@ pub(crate) fn in_lanes(shape: &[usize], degree: usize) -> Result<Layout, CkksErr
 }
 
 /// The polynomials of a result whose numbers are sums of an array's numbers.
-struct Moved {
+pub(super) struct Moved {
     /// A row for each polynomial, whose estimate is that of the noise of the maps.
-    rows: Ciphertext,
+    pub(super) rows: Ciphertext,
     /// The slots of the maps.
-    slots: usize,
+    pub(super) slots: usize,
     /// How many polynomials of the result may have the same noise.
-    alike: usize,
+    pub(super) alike: usize,
     /// The numbers that are multiplied with rounded factors and added to one number of the result, those that
     /// are multiplied with zeros too.
-    terms: usize,
+    pub(super) terms: usize,
     /// The typical and the largest rounding error of a factor.
-    rounding: (f64, f64),
+    pub(super) rounding: (f64, f64),
 }
 
-/// The array at the places `to` whose entry `i` is the sum of the entries `parts(i)` of `x`, each times a
-/// factor.
-fn map_entries<P: IntoIterator<Item = (usize, f64)>>(
+/// The array at the places `to` whose entries are those that `maps` makes of the entries of `x`.
+pub(super) fn map_entries(
     evaluator: &Evaluator,
     x: &Ciphertext,
     to: &Layout,
-    parts: impl Fn(usize) -> P,
+    maps: &NumberMaps,
 ) -> Result<Moved, CkksError> {
-    let maps = maps(x.layout(), to, parts)?;
-    let (alike, diagonals) = (most_alike(&maps), most_diagonals(&maps));
     let mut rounding = (0.0f64, 0.0f64);
-    let slots = x.layout().period().max(to.period());
+    let slots = maps.slots;
     // The maps move noise alone; what is known of the numbers does not depend on how they move.
     let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
     let wide = whole.layout().with_capacity(slots)?.of_columns(slots);
     let whole = whole.rearranged(vec![wide.rows(), slots], wide);
     let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
-    for ((target, source), map) in maps {
-        let plan = LinearTransform::from_diagonals(slots, map)?.kept_plan(evaluator, x)?;
+    for (&(target, source), map) in &maps.maps {
+        let plan = map.kept_plan_of(evaluator, x)?;
         let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
         rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
         let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
@@ -204,7 +207,8 @@ fn map_entries<P: IntoIterator<Item = (usize, f64)>>(
     let steps: Vec<i64> = doublings(to.period(), slots).rev().map(|step| step as i64).collect();
     let rows = if steps.is_empty() { rows } else { evaluator.plus_rotated(rows, &steps)? };
     // Each diagonal leaves its rounding error of every number, also where it is zero.
-    Ok(Moved { rows, slots, alike, terms: diagonals * slots / to.period(), rounding })
+    let terms = maps.diagonals * slots / to.period();
+    Ok(Moved { rows, slots, alike: maps.alike, terms, rounding })
 }
 
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
@@ -214,63 +218,95 @@ pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Re
     Ok(zeros.rearranged(with_columns(x, columns), layout))
 }
 
-/// The largest number of polynomials of the result to which one polynomial is mapped in the same way: their
-/// noise is the same.
-fn most_alike(maps: &Maps) -> usize {
-    let mut times: BTreeMap<(usize, u64), usize> = BTreeMap::new();
-    for ((_, source), diagonals) in maps {
-        let factors = diagonals.iter().flat_map(|(shift, diagonal)| {
-            let chosen = diagonal.iter().enumerate().filter(|(_, value)| value.re != 0.0);
-            chosen.map(|(place, value)| [*shift as u64, place as u64, value.re.to_bits()])
-        });
-        let name = factors.flatten().fold(29, mixed_name);
-        *times.entry((*source, name)).or_default() += 1;
-    }
-    times.into_values().max().unwrap_or(1)
+/// The linear maps by which the polynomials of one array become those of another.
+#[derive(Debug)]
+pub(super) struct NumberMaps {
+    /// By polynomial of the result and polynomial of the source.
+    maps: BTreeMap<(usize, usize), Arc<LinearTransform>>,
+    slots: usize,
+    /// The largest number of polynomials of the result to which one polynomial is mapped in the same way:
+    /// their noise is the same.
+    alike: usize,
+    /// The largest number of diagonals whose products are added to one polynomial of the result.
+    diagonals: usize,
 }
 
-/// The largest number of diagonals whose products are added to one polynomial of the result.
-fn most_diagonals(maps: &Maps) -> usize {
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    maps.iter().for_each(|((target, _), map)| *counts.entry(*target).or_default() += map.len());
-    counts.into_values().max().unwrap_or(1)
+/// The diagonals of a map in the making.
+struct Diagonals {
+    /// By distance, one more than the place of its diagonal; 0 where there is none.
+    places: Vec<u32>,
+    diagonals: Vec<(i64, Vec<Complex64>)>,
 }
 
-/// For each polynomial of the result and each one of the source, the diagonals of the map between them, by
-/// distance.
-type Maps = BTreeMap<(usize, usize), Vec<(i64, Vec<Complex64>)>>;
-
-fn maps<P: IntoIterator<Item = (usize, f64)>>(
-    from: &Layout,
-    to: &Layout,
-    parts: impl Fn(usize) -> P,
-) -> Result<Maps, CkksError> {
-    let slots = from.period().max(to.period());
-    let mut maps: BTreeMap<(usize, usize), BTreeMap<usize, Vec<Complex64>>> = BTreeMap::new();
-    for target in 0..to.polynomials() {
-        for (position, entry) in to.held(target) {
-            for (source, factor) in parts(entry) {
-                let place = from.place(source / from.columns(), source % from.columns())?;
-                let diagonals = maps.entry((target, place.bundle)).or_default();
-                for position in position..position + to.copies() {
-                    let shift = (place.index + from.period() - position % from.period()) % from.period();
-                    let diagonal =
-                        diagonals.entry(shift).or_insert_with(|| vec![Complex64::default(); slots]);
-                    diagonal[position] += factor;
-                }
+impl NumberMaps {
+    /// The maps from an array that lies as `from` to one that lies as `to`. For each entry of the result
+    /// `terms` is called with a function that it calls with each entry that is added, and its factor.
+    ///
+    /// # Errors
+    /// [`CkksError::OutOfRange`] for entries that the array does not have, and for more than 2048 distances
+    /// in all polynomials; those of [`LinearTransform::from_diagonals`].
+    pub(super) fn new(
+        from: &Layout,
+        to: &Layout,
+        terms: impl Fn(usize, &mut dyn FnMut(usize, f64)),
+    ) -> Result<Self, CkksError> {
+        let slots = from.period().max(to.period());
+        let (columns, period) = (from.columns(), from.period());
+        let mut maps: BTreeMap<(usize, usize), Diagonals> = BTreeMap::new();
+        let (mut count, mut refused) = (0usize, None);
+        for target in 0..to.polynomials() {
+            for (first, entry) in to.held(target) {
+                terms(entry, &mut |source, factor| {
+                    let place = match from.place(source / columns, source % columns) {
+                        Ok(place) => place,
+                        Err(error) => {
+                            refused.get_or_insert(error);
+                            return;
+                        }
+                    };
+                    let map = maps
+                        .entry((target, place.bundle))
+                        .or_insert_with(|| Diagonals { places: vec![0; period], diagonals: Vec::new() });
+                    for position in first..first + to.copies() {
+                        let shift = (place.index + period - position % period) % period;
+                        if map.places[shift] == 0 {
+                            count += 1;
+                            // Those that are too many are counted alone.
+                            let length = if count <= MAX_DIAGONALS { slots } else { 0 };
+                            map.diagonals.push((shift as i64, vec![Complex64::default(); length]));
+                            map.places[shift] = map.diagonals.len() as u32;
+                        }
+                        let diagonal = &mut map.diagonals[map.places[shift] as usize - 1].1;
+                        if let Some(number) = diagonal.get_mut(position) {
+                            *number += factor;
+                        }
+                    }
+                });
             }
         }
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        if count > MAX_DIAGONALS {
+            let remedy = format!(
+                "at most {MAX_DIAGONALS} in all polynomials: move numbers that lie side by side together, in several steps, or decrypt first"
+            );
+            let value = count.to_string();
+            return Err(CkksError::OutOfRange { what: "the distances that numbers move", value, remedy });
+        }
+        let (mut diagonals, mut times): (BTreeMap<usize, usize>, BTreeMap<_, usize>) = Default::default();
+        let mut of_slots = BTreeMap::new();
+        for (key, map) in maps {
+            *diagonals.entry(key.0).or_default() += map.diagonals.len();
+            let map = LinearTransform::from_diagonals(slots, map.diagonals)?;
+            *times.entry((key.1, map.digest())).or_default() += 1;
+            // A map may be zero, and has no plan then.
+            if !map.is_zero() {
+                of_slots.insert(key, Arc::new(map));
+            }
+        }
+        let alike = times.into_values().max().unwrap_or(1);
+        let diagonals = diagonals.into_values().max().unwrap_or(1);
+        Ok(Self { maps: of_slots, slots, alike, diagonals })
     }
-    let count: usize = maps.values().map(BTreeMap::len).sum();
-    if count > MAX_DIAGONALS {
-        let remedy = format!(
-            "at most {MAX_DIAGONALS} in all polynomials: move numbers that lie side by side together, in several steps, or decrypt first"
-        );
-        let value = count.to_string();
-        return Err(CkksError::OutOfRange { what: "the distances that numbers move", value, remedy });
-    }
-    let of_map = |map: BTreeMap<usize, Vec<Complex64>>| {
-        map.into_iter().map(|(shift, diagonal)| (shift as i64, diagonal)).collect()
-    };
-    Ok(maps.into_iter().map(|(key, map)| (key, of_map(map))).collect())
 }

@@ -7,12 +7,14 @@
 //! Source: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux (EUROCRYPT 2021), sec. 4.2 (double hoisting).
 
 pub(crate) mod blocks;
+pub(crate) mod convolution;
 mod encode;
 pub(super) mod factors;
 pub(crate) mod gather;
 mod plan;
 mod run;
 
+pub use convolution::{Convolution, Lying};
 pub(crate) use plan::RotationSteps;
 pub use plan::{LinearTransformOptions, LinearTransformPlan};
 

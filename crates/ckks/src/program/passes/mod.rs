@@ -154,15 +154,6 @@ impl Known {
 /// The bits by which errors may grow where nothing but time is saved.
 const MOST_EXCESS: f64 = 1.0;
 
-/// The shape of each value of a function.
-///
-/// # Errors
-/// Those of the dry run.
-pub(super) fn value_shapes(function: &RecordedFunction) -> Result<Vec<Vec<usize>>, CkksError> {
-    let known = Known::of(&function.clone().with_usual_errors())?;
-    Ok(known.values.into_iter().map(|own| own.shape).collect())
-}
-
 /// The function after `passes`, each of which is kept where it makes the function better, and what each
 /// saved. A function that no dry run succeeds with is left as it is.
 pub(super) fn applied(function: &RecordedFunction, passes: &[Pass]) -> (RecordedFunction, Vec<Saving>) {
