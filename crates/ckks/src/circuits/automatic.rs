@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 
-use super::bootstrap::{BootstrapOptions, BootstrapPlan, stages};
+use super::bootstrap::{BootstrapOptions, BootstrapPlan, Factors, stages};
 use super::mambo::MamboPlan;
 use super::matrix_plan::{MatrixMethod, MatrixOptions};
 use crate::arrays::{Ciphertext, Encoding, Order, SecretName};
@@ -27,13 +27,26 @@ type KnownPlans = BTreeMap<(usize, bool, bool), Option<Arc<BootstrapPlan>>>;
 pub struct AutomaticPlans {
     params: Params,
     known: Arc<Mutex<KnownPlans>>,
+    /// Factors of transforms, which plans for other parameters of the same degree have, too.
+    factors: Factors,
 }
 
 impl AutomaticPlans {
     /// An empty set of plans for evaluators with these parameters.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), known: Arc::default() }
+        Self { params: params.clone(), known: Arc::default(), factors: Factors::default() }
+    }
+
+    /// An empty set of plans for evaluators with other parameters, which shares factors of transforms with
+    /// this one.
+    pub(crate) fn of_others(&self, params: &Params) -> Self {
+        Self { factors: self.factors.clone(), ..Self::new(params) }
+    }
+
+    /// The same plans, without factors that none of them has.
+    pub(crate) fn alone(&self) -> Self {
+        Self { factors: Factors::default(), ..self.clone() }
     }
 
     fn known(&self, (slots, real, product): (usize, bool, bool)) -> Option<Arc<BootstrapPlan>> {
@@ -49,7 +62,7 @@ impl AutomaticPlans {
                 rounds,
                 ..BootstrapOptions::default()
             };
-            BootstrapPlan::with_options(&self.params, options).ok().map(Arc::new)
+            BootstrapPlan::with_factors(&self.params, options, &self.factors).ok().map(Arc::new)
         };
         plans.entry((slots, real, product)).or_insert_with(make).clone()
     }
@@ -75,7 +88,7 @@ impl AutomaticPlans {
         if !automatic.is_able(evaluator, x) {
             return Err(refuse());
         }
-        let plan = self.alone(x).ok_or_else(refuse)?;
+        let plan = self.plan_of(x).ok_or_else(refuse)?;
         if x.level() >= plan.output_level() {
             return Ok(x.clone());
         }
@@ -83,7 +96,7 @@ impl AutomaticPlans {
         evaluator.stage(stages::AUTOMATIC, || plan.run(evaluator, &x))
     }
 
-    fn alone(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
+    fn plan_of(&self, x: &Ciphertext) -> Option<Arc<BootstrapPlan>> {
         // Two polynomials of real numbers share a bootstrap of complex numbers.
         let (slots, real) = (x.layout().period(), !x.is_complex() && x.layout().bundles() == 1);
         self.known((slots, real, false))
@@ -197,7 +210,7 @@ impl Automatic {
         }
         // Of several polynomials of real numbers, two form a complex one.
         let real = !x.is_complex() && weights.rows * layout.chunks() == 1;
-        let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.alone(x)?);
+        let (bootstrap, alone) = (self.plans.known((slots, real, true))?, self.plans.plan_of(x)?);
         let lacks = |plan: &BootstrapPlan| !plan.known_keys_in(evaluator);
         if lacks(&bootstrap) || alone.rounds() > 1 {
             return None;
@@ -238,7 +251,7 @@ impl AutomaticBootstraps for Automatic {
         if x.level() >= wanted || !self.is_able(evaluator, x) {
             return Ok(None);
         }
-        let Some(plan) = self.plans.alone(x) else { return Ok(None) };
+        let Some(plan) = self.plans.plan_of(x) else { return Ok(None) };
         // If the bootstrap leaves too few levels for the operation, or keys are missing, the operation
         // reports the error.
         let output = plan.output_level();

@@ -137,6 +137,8 @@ struct Search<'s> {
     /// A program that is there already: parameters that cost far more are not looked at closely.
     known: Option<&'s Program>,
     tried: &'s mut Vec<Candidate>,
+    /// Has the factors of transforms that plans of bootstraps share.
+    shared: &'s AutomaticPlans,
 }
 
 impl Search<'_> {
@@ -397,7 +399,7 @@ impl Search<'_> {
         params: &Params,
         (lowest, highest): (Level, Level),
     ) -> Result<Program, Option<Miss>> {
-        let plans = AutomaticPlans::new(params);
+        let plans = self.shared.of_others(params);
         let program = |below: Level, bootstrapped: Vec<usize>| {
             let choices = Choices { level: params.fresh_level(), bootstrap_below: Some(below), bootstrapped };
             self.program_by(params, choices, &plans)
@@ -474,7 +476,7 @@ impl Search<'_> {
                 bootstrap_below,
                 bootstrapped: Vec::new(),
             };
-            let plans = AutomaticPlans::new(&params);
+            let plans = self.shared.of_others(&params);
             let first = self
                 .program_by(&params, choices(None), &plans)
                 .or_else(|_| self.program_by(&params, choices(Some(lowest)), &plans));
@@ -624,6 +626,7 @@ impl Program {
                 remedy,
             });
         }
+        let shared = AutomaticPlans::new(&recording_params(USUAL)?);
         let mut best: Option<(Program, Vec<Candidate>)> = None;
         let mut nearest: Option<(Miss, Vec<Candidate>)> = None;
         for function in functions {
@@ -635,9 +638,12 @@ impl Program {
                 let (function, savings) =
                     written(function, &limits, passes).map_err(|error| (Miss::of(error), false))?;
                 let (function, is_rewritten) = (Arc::new(function), !savings.is_empty());
-                let found = Search { function, options, limits, known, tried: &mut tried }.fastest();
+                let mut search =
+                    Search { function, options, limits, known, tried: &mut tried, shared: &shared };
+                let found = search.fastest();
                 let program = found.map_err(|miss| (miss, is_rewritten))?;
-                Ok(Program { savings: savings.into(), ..program })
+                let bootstraps = program.bootstraps.alone();
+                Ok(Program { savings: savings.into(), bootstraps, ..program })
             };
             // What a pass gains may cost errors or keys that the function as it is written does not have.
             let found = attempt(&options.passes).or_else(|(miss, is_rewritten)| match is_rewritten {

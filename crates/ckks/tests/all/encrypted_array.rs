@@ -13,11 +13,11 @@ type Program = fn(&[EncryptedArray]) -> Result<EncryptedArray, CkksError>;
 
 /// Runs `program` on symbols and on data made of `values`, and compares: acceptance, shape, level, scale; the
 /// numbers with `expected`.
-fn assert_computes(
+pub fn assert_computes(
     sk: &SecretKey,
     shapes: &[&[usize]],
     options: EncryptOptions,
-    program: Program,
+    program: impl Fn(&[EncryptedArray]) -> Result<EncryptedArray, CkksError>,
     expected: impl Fn(&[Vec<f64>]) -> Vec<f64>,
     what: &str,
 ) {

@@ -11,6 +11,7 @@ mod columns;
 mod combinations;
 mod common;
 mod conversion;
+mod convolutions;
 mod degree_one;
 mod devices;
 mod dry_run;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::common::measure::noise;
 use crate::common::*;
+use clathrate_ckks::circuits::linear::Convolution;
 use clathrate_ckks::encrypted_array::{ArrayOperation, EncryptedArray, PlainArray, Terms};
 use clathrate_ckks::file::{FileReader, FileWriter, Stored};
 use clathrate_ckks::functions::SmoothFunction;
@@ -126,6 +127,10 @@ pub fn cases() -> Vec<Case> {
         }),
         case("contracted", two(), |x| {
             x[0].contracted(&x[1], &[2], Terms { left: &[0, 1, 2, 3], right: &[5, 4, 3, 2] })
+        }),
+        case("convolved", vec![ProgramInput::new("m", &[2, 3, 4]).with_bound(1.0)], |x| {
+            let own = Convolution { padding: [1, 0], ..Convolution::default() };
+            x[0].convolved(&plain(&[3, 2, 2, 3]), own)
         }),
         case("mapped", one(), |x| x[0].mapped(&[2], &[0, 1, 2, 3], &[0.5, 0.25, 1.0, -1.0])),
         case("pick", vec![matrix(4, 6)], |x| x[0].pick(Some(&[2, 0]), false, Some(1..4))),

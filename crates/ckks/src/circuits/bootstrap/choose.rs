@@ -52,7 +52,11 @@ impl BootstrapPlan {
         Self::with_factors(params, options, &Factors::default())
     }
 
-    fn with_factors(
+    /// [`BootstrapPlan::with_options`] with factors of transforms that plans share.
+    ///
+    /// # Errors
+    /// Those of [`BootstrapPlan::with_options`].
+    pub(in crate::circuits) fn with_factors(
         params: &Params,
         options: BootstrapOptions,
         factors: &Factors,

@@ -50,6 +50,7 @@ pub use eval_mod::ModularReduction;
 pub use options::{BatchCost, BootstrapOptions};
 pub use plan::BootstrapPlan;
 pub use precision::BootstrapError;
+pub(in crate::circuits) use tables::Factors;
 
 pub use crate::parameters::{APPLICATION, BASE, COEFFS_TO_SLOTS, REDUCTION, SLOTS_TO_COEFFS};
 

@@ -1,9 +1,8 @@
 //! The tables of a bootstrap's steps: linear maps with their levels and scales, the lift of the raise, and
 //! the modular reduction.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Basis, Level, Raise};
@@ -67,9 +66,9 @@ pub(super) fn reduction_for(
 type SharedMaps = Arc<[Arc<LinearTransform>]>;
 
 /// The factors of transforms that were computed so far. Candidates for a plan share them: each takes as long
-/// as the rest of a plan, and tens of megabytes.
-#[derive(Debug, Default)]
-pub(super) struct Factors(RefCell<BTreeMap<(Product, usize), SharedMaps>>);
+/// as the rest of a plan, and tens of megabytes. Clones are the same ones.
+#[derive(Debug, Clone, Default)]
+pub(in crate::circuits) struct Factors(Arc<Mutex<BTreeMap<(Product, usize), SharedMaps>>>);
 
 /// What some factors of a transform multiply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +86,8 @@ enum Product {
 impl Factors {
     /// The factors of the transform of `slots` slots, the first one first.
     fn of(&self, product: Product, slots: usize) -> Result<SharedMaps, CkksError> {
-        if let Some(known) = self.0.borrow().get(&(product, slots)) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get(&(product, slots)) {
             return Ok(known.clone());
         }
         let made = match product {
@@ -97,7 +97,7 @@ impl Factors {
             Product::RestToSlots(layers, count) => dft::rest_to_slots(slots, layers, count)?,
         };
         let made: Arc<[_]> = made.into_iter().map(Arc::new).collect();
-        self.0.borrow_mut().insert((product, slots), made.clone());
+        known.insert((product, slots), made.clone());
         Ok(made)
     }
 }

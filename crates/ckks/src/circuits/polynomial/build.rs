@@ -12,7 +12,7 @@ use rustfft::num_complex::Complex64;
 
 use super::node::{Node, Product, Scaling, Value};
 use super::powers::{chain_for, depth_of, operands};
-use super::split::{Part, split};
+use super::split::Part;
 use super::{Polynomial, PolynomialBasis, UNIT_DOMAIN, ZERO, bound_on_interval};
 use crate::evaluation::levels::same_scale;
 use crate::parameters::Params;
@@ -150,7 +150,7 @@ impl<'p> Builder<'p> {
                         (beta.into(), 1.0),
                     );
                 }
-                self.nonlinear(y, coefficients);
+                self.nonlinear(y, polynomial, coefficients);
             }
         }
         let depth = self.depths[self.depths.len() - 1];
@@ -158,7 +158,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Adds the nodes of a polynomial of degree 2 or more in `y`.
-    fn nonlinear(&mut self, y: usize, mut coefficients: Vec<Complex64>) {
+    fn nonlinear(&mut self, y: usize, polynomial: &Polynomial, mut coefficients: Vec<Complex64>) {
         let degree = coefficients.len() - 1;
         let whole = bound_on_interval(&coefficients, self.basis);
         let single = coefficients[1..degree].iter().all(|&c| c == ZERO) && is_free(coefficients[degree]);
@@ -186,7 +186,7 @@ impl<'p> Builder<'p> {
             self.push(Value::Part(degree), Scaling::Asked, vec![], vec![(base, factor)], (constant, whole));
             return;
         }
-        let split = split(&coefficients, self.basis);
+        let split = polynomial.kept.of(&coefficients, self.basis);
         let mut powers = std::collections::BTreeMap::from([(1, base)]);
         for (&index, &(a, b)) in &split.chain {
             let subtracted = powers.get(&(a - b)).copied();
@@ -194,18 +194,18 @@ impl<'p> Builder<'p> {
             powers.insert(index, value);
         }
         let mut parts = Vec::with_capacity(split.parts.len());
-        for Part { products, linear, constant, degree, magnitude, .. } in split.parts {
+        for Part { products, linear, constant, degree, magnitude, .. } in &split.parts {
             let products = products
                 .iter()
                 .map(|&(part, power)| Product { left: parts[part], right: powers[&power], twice: false })
                 .collect();
             let linear = linear.iter().map(|&(power, c)| (powers[&power], c)).collect();
             parts.push(self.push(
-                Value::Part(degree * stride),
+                Value::Part(*degree * stride),
                 Scaling::Asked,
                 products,
                 linear,
-                (constant, magnitude),
+                (*constant, *magnitude),
             ));
         }
     }

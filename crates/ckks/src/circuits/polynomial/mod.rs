@@ -11,6 +11,7 @@
 
 use std::f64::consts::PI;
 use std::ops::Mul;
+use std::sync::{Arc, OnceLock};
 
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ mod powers;
 mod run;
 mod split;
 mod within;
+
+use split::{Split, split};
 
 pub use explain::{NodeRow, PolynomialExplanation};
 pub use node::{Node, Value};
@@ -99,6 +102,27 @@ pub struct Polynomial {
     /// Whether all numbers are in the domain by the caller's word: a function that numbers below zero do not
     /// have.
     is_by_word: bool,
+    kept: KeptSplit,
+}
+
+/// The split of a polynomial's coefficients, which takes longer to find than the rest of a plan; clones share
+/// it, and polynomials are equal whether it was found or not.
+#[derive(Debug, Clone, Default)]
+struct KeptSplit(Arc<OnceLock<(Vec<Complex64>, Arc<Split>)>>);
+
+impl PartialEq for KeptSplit {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl KeptSplit {
+    /// The split of these coefficients.
+    fn of(&self, coefficients: &[Complex64], basis: PolynomialBasis) -> Arc<Split> {
+        let find = || (coefficients.to_vec(), Arc::new(split(coefficients, basis)));
+        let (known, found) = self.0.get_or_init(find);
+        if known == coefficients { found.clone() } else { Arc::new(split(coefficients, basis)) }
+    }
 }
 
 /// Relative excess of a bound over the domain that is attributed to rounding.
@@ -154,7 +178,7 @@ impl Polynomial {
         }
         check_degree(coefficients.len() - 1)?;
         check_domain(domain)?;
-        Ok(Self { coefficients, basis, domain, is_by_word: false })
+        Ok(Self { coefficients, basis, domain, is_by_word: false, kept: KeptSplit::default() })
     }
 
     /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points

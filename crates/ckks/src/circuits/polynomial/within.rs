@@ -104,6 +104,7 @@ impl Polynomial {
                     basis: PolynomialBasis::Chebyshev,
                     domain,
                     is_by_word: false,
+                    kept: super::KeptSplit::default(),
                 });
             }
             if worst.0 < best.0 {
