@@ -226,7 +226,9 @@ class Clear:
     def _convolved(self, own: Any, x: Any, kernel: Any) -> Any:
         given, made = own.get("from"), own.get("to")
         images = x if given is None else _moved(x, given["shape"], self._places[given["places"]])
-        result = native.convolved(images, kernel, **own["convolution"])
+        how = own["convolution"]
+        stride, padding, dilation = (tuple(how[name]) for name in ("stride", "padding", "dilation"))
+        result = native.convolved(images, kernel, stride, padding, dilation, how["groups"])
         return result if made is None else _moved(result, made["shape"], self._places[made["places"]])
 
     def _pick(self, own: Any, x: Any) -> Any:

@@ -45,7 +45,8 @@ def conv2d(x: Any, weight: Any, bias: Any = None, *, stride: Pair = 1, padding: 
     stride : int or (int, int), optional
         Pixels from one place of the kernel to the next, along rows and columns. The default is 1.
     padding : int, (int, int), "valid" or "same", optional
-        Zeros around the images. "valid" is 0, the default; "same" gives results of the size of the images, for a stride of 1 and an odd span.
+        Zeros around the images. "valid" is 0; "same" gives results of the size of the images, for a stride of 1.
+        The default is 0.
     dilation : int or (int, int), optional
         Pixels from one weight of the kernel to the next. The default is 1.
     groups : int, optional

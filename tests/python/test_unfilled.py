@@ -169,6 +169,7 @@ CASES = {
 
 # What takes parameters, plans or files of its own, by the file of its tests, which have arrays that do not fill their ciphertexts.
 ELSEWHERE = {
+    "convolutions.py": "cl.functions.avg_pool2d cl.functions.conv2d",
     "approximations.py": "cl.functions.softmax",
     "arrays.py": "flood_bits",
     "bodies.py": "share_mask split_mask to_bytes cl.from_bytes with_keys",

@@ -55,12 +55,13 @@ pub fn smooth<'py>(
 pub fn convolved<'py>(
     x: &Bound<'py, PyAny>,
     kernel: &Bound<'py, PyAny>,
-    stride: [usize; 2],
-    padding: [usize; 2],
-    dilation: [usize; 2],
+    stride: (usize, usize),
+    padding: (usize, usize),
+    dilation: (usize, usize),
     groups: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = x.py();
+    let (stride, padding, dilation) = (stride.into(), padding.into(), dilation.into());
     let convolution = Convolution { stride, padding, dilation, groups };
     if let Ok(ciphertext) = x.cast::<PyCiphertext>() {
         let kernel = operand_array(kernel, &ciphertext.get().array)?.plain();

@@ -2,8 +2,8 @@
 //!
 //! A convolution is cheap where its result lies in the grid of its image: number `(c, y, x)` of the result
 //! then moves by a distance that depends on channels and on places of the kernel alone. With a stride `s` the
-//! pixels of the result are those of the image at every `s`-th row and column, and the places between them are
-//! free for other channels:
+//! pixels of the result are those of the image at every `s`-th row and column, and the places between them
+//! are free for other channels:
 //!
 //! ```text
 //! with a gap g, number (c, y, x) is at (c / g^2, y g + (c mod g^2) / g, x g + c mod g)

@@ -5,10 +5,10 @@
 //! z[o, y, x] = sum_(c, i, j) kernel[o, c, i, j] image[c, y s + i d - p, x s + j d - p],    zero outside of the image
 //! ```
 //!
-//! for the stride `s`, the dilation `d` and the padding `p` of the axis. It is one linear map of the places in
-//! which the numbers lie, with a diagonal for each distance. Where the pixels of source and result lie in the
-//! same grid, the distances are those of channels times those of the kernel. Source: Ebel, Garimella, Reagen
-//! (ASPLOS 2025), sec. 4.
+//! for the stride `s`, the dilation `d` and the padding `p` of the axis. It is one linear map of the places
+//! in which the numbers lie, with a diagonal for each distance. Where the pixels of source and result lie in
+//! the same grid, the distances are those of channels times those of the kernel. Source: Ebel, Garimella,
+//! Reagen (ASPLOS 2025), sec. 4.
 
 use std::ops::{Add, Mul};
 
