@@ -11,7 +11,7 @@ from . import _native as native
 from ._approximation import encrypted_or_numbers
 from ._reading import numbers
 from ._wrapping import wrap
-from .errors import ShapeError
+from .errors import DataError, ShapeError
 
 if TYPE_CHECKING:
     from ._typing import Pair
@@ -21,10 +21,10 @@ def _pair(value: Any, name: str, least: int) -> tuple[int, int]:
     """A number for both axes, or one for each."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(given) != 2:
-        raise ValueError(f"{name} is one number, or two for rows and columns: {value!r}")
+        raise DataError(f"{name} is one number, or two for rows and columns: {value!r}")
     rows, columns = (operator.index(own) for own in given)
     if min(rows, columns) < least:
-        raise ValueError(f"{name} is {least} or more: {value!r}")
+        raise DataError(f"{name} is {least} or more: {value!r}")
     return rows, columns
 
 
@@ -61,10 +61,9 @@ def conv2d(x: Any, weight: Any, bias: Any = None, *, stride: Pair = 1, padding: 
     ------
     ShapeError
         Where the images, the kernel and the padding do not fit.
-    ValueError
-        For a stride, a dilation or a padding that is negative, or no number; for padding="same" with a stride or an even span.
     DataError
-        For numbers that move by more than 2048 distances: the message tells what to do.
+        For a stride, a dilation or a padding that is negative, or no number; for padding="same" with a stride or an even span;
+        for numbers that move by more than 2048 distances.
     ClathrateError
         As `x @ W`.
 
@@ -95,10 +94,10 @@ def _padding(padding: Any, kernel: Any, stride: tuple[int, int], dilation: tuple
     if padding == "valid":
         return 0, 0
     if padding != "same":
-        raise ValueError(f'padding is a number, two, "valid" or "same": {padding!r}')
+        raise DataError(f'padding is a number, two, "valid" or "same": {padding!r}')
     rows, columns = ((own - 1) * step for own, step in zip(kernel, dilation, strict=True))
     if stride != (1, 1) or rows % 2 or columns % 2:
-        raise ValueError(
+        raise DataError(
             'padding="same" takes a stride of 1, and as many pixels on both sides: give the padding in numbers for this stride and kernel'
         )
     return rows // 2, columns // 2
@@ -125,7 +124,7 @@ def avg_pool2d(x: Any, size: Pair, stride: Pair | None = None) -> Any:
     ------
     ShapeError
         Where `size` does not fit into the images.
-    ValueError
+    DataError
         For a size or a stride below 1.
     ClathrateError
         As `conv2d`.

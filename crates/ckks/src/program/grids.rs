@@ -257,19 +257,19 @@ impl Writer<'_> {
         if let Op::Convolved { convolution, from: None, to: None } = node.operation {
             return self.convolved(x, convolution, node.operands[1]);
         }
-        match (&node.operation, &node.operands[..]) {
-            (
-                Op::Add
-                | Op::Sub
-                | Op::SubFrom
-                | Op::Mul
-                | Op::Div
-                | Op::Multiply { .. }
-                | Op::Maximum { .. }
-                | Op::Minimum { .. },
-                &[_, other],
-            ) => return self.zipped(x, other),
-            _ => {}
+        if let (
+            Op::Add
+            | Op::Sub
+            | Op::SubFrom
+            | Op::Mul
+            | Op::Div
+            | Op::Multiply { .. }
+            | Op::Maximum { .. }
+            | Op::Minimum { .. },
+            &[_, other],
+        ) = (&node.operation, &node.operands[..])
+        {
+            return self.zipped(x, other);
         }
         let Image::Lain(lain) = &self.images[x] else { return None };
         let lain = lain.clone();
@@ -448,7 +448,7 @@ impl Writer<'_> {
 
     /// The numbers of an old value, broadcast to shape `all`, where those of `lain` are; zeros elsewhere.
     fn moved_to(&mut self, old: usize, lain: &Lain, all: &[usize]) -> usize {
-        let mut sources = lain.broadcast(&self.old_shape(old).to_vec(), all);
+        let mut sources = lain.broadcast(self.old_shape(old), all);
         let value = match &self.images[old] {
             Image::Whole(value) => *value,
             Image::Lain(own) => {
