@@ -69,8 +69,9 @@ pub fn convolved<'py>(
         return Ok(Bound::new(py, result)?.into_any());
     }
     let (images, kernel) = (array(x)?.plain(), array(kernel)?.plain());
-    let result = detached(py, || convolution.of_numbers(&images, &kernel))?;
-    to_numpy(py, result.values, &result.shape)
+    let (values, shape) =
+        detached(py, || convolution.of_numbers((&images.values, &images.shape), kernel.kernel()))?;
+    to_numpy(py, values, &shape)
 }
 
 #[pyfunction]

@@ -133,7 +133,7 @@ impl EncryptedArray {
             let operation = ArrayOperation::Convolved { convolution, from: None, to: None };
             // How a result lies best is found when all is recorded.
             return graph.record(operation, &[self.into(), kernel.clone().into()], || {
-                let call = Call { convolution, kernel, from: None, to: None };
+                let call = Call { convolution, kernel: kernel.kernel(), from: None, to: None };
                 self.in_slots()?.map_settled(|evaluator, x| call.outlined(evaluator, x))
             });
         }
@@ -151,7 +151,7 @@ impl EncryptedArray {
         convolution: Convolution,
         [from, to]: [Option<Lying<'_>>; 2],
     ) -> Result<Self, CkksError> {
-        let call = Call { convolution, kernel, from, to };
+        let call = Call { convolution, kernel: kernel.kernel(), from, to };
         self.in_slots()?.map_settled(|evaluator, x| call.run(evaluator, x))
     }
 }

@@ -1,11 +1,9 @@
 //! What stands on the other side of an operator.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use rustfft::num_complex::Complex64;
 
 use super::EncryptedArray;
-use crate::circuits::linear::convolution::KernelMaps;
+use crate::circuits::linear::convolution::{KeptMaps, Kernel};
 use crate::encoding::values::Values;
 use crate::error::{CkksError, place};
 use crate::evaluation::broadcasting::broadcast_sources;
@@ -21,31 +19,6 @@ pub struct PlainArray {
     pub input: Option<PlainInput>,
     /// The maps of these numbers as a kernel; clones share them.
     pub(crate) kept: KeptMaps,
-}
-
-/// The maps that were made last of a kernel. Kernels are equal whatever was made of them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KeptMaps(Arc<Mutex<Option<Arc<KernelMaps>>>>);
-
-impl PartialEq for KeptMaps {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl KeptMaps {
-    /// The maps that are kept, if they are the `wanted` ones, or else those that `make` makes.
-    pub(crate) fn maps(
-        &self,
-        wanted: impl Fn(&KernelMaps) -> bool,
-        make: impl FnOnce() -> Result<KernelMaps, CkksError>,
-    ) -> Result<Arc<KernelMaps>, CkksError> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref().filter(|own| wanted(own)) {
-            Some(own) => Ok(own.clone()),
-            None => Ok(kept.insert(Arc::new(make()?)).clone()),
-        }
-    }
 }
 
 /// A plain input of a recording.
@@ -99,6 +72,12 @@ impl PlainArray {
     #[must_use]
     pub fn new(values: Values, shape: Vec<usize>) -> Self {
         Self { values, shape, input: None, kept: KeptMaps::default() }
+    }
+
+    /// The numbers as the kernel of a convolution.
+    #[must_use]
+    pub fn kernel(&self) -> Kernel<'_> {
+        Kernel { values: &self.values, shape: &self.shape, kept: &self.kept }
     }
 
     /// The same numbers as those of a plain input of a recording.

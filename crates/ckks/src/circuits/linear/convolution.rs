@@ -11,6 +11,7 @@
 //! Reagen (ASPLOS 2025), sec. 4.
 
 use std::ops::{Add, Mul};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -19,8 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::gather::{NumberMaps, check_movable, in_lanes, map_entries};
 use crate::arrays::estimate::{Along, MatrixNorms, mixed_name, name_of_all};
 use crate::arrays::{Ciphertext, Layout, Padding, count_of};
-use crate::encoding::values::Values;
-use crate::encrypted_array::{PlainArray, digest_of};
+use crate::encoding::values::{Values, hash_words};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::LevelsNeeded;
@@ -95,14 +95,17 @@ impl Convolution {
     /// # Errors
     /// Those of [`Convolution::shape`]; [`CkksError::Unsuitable`] for a complex kernel;
     /// [`CkksError::NotFinite`] for a weight.
-    pub fn of_numbers(&self, images: &PlainArray, kernel: &PlainArray) -> Result<PlainArray, CkksError> {
-        let (sizes, weights) = (self.sizes(&images.shape, &kernel.shape)?, weights_of(kernel)?);
-        let shape = self.shape(&images.shape, &kernel.shape)?;
-        let values = match &images.values {
+    pub fn of_numbers(
+        &self,
+        (images, shape): (&Values, &[usize]),
+        kernel: Kernel<'_>,
+    ) -> Result<(Values, Vec<usize>), CkksError> {
+        let (sizes, weights) = (self.sizes(shape, kernel.shape)?, kernel.weights()?);
+        let values = match images {
             Values::Real(numbers) => Values::Real(sizes.sums(numbers, weights)),
             Values::Complex(numbers) => Values::Complex(sizes.sums(numbers, weights)),
         };
-        Ok(PlainArray::new(values, shape))
+        Ok((values, self.shape(shape, kernel.shape)?))
     }
 
     fn sizes(&self, images: &[usize], kernel: &[usize]) -> Result<Sizes, CkksError> {
@@ -255,20 +258,56 @@ impl KernelNorms {
     }
 }
 
-/// The real weights of a kernel.
-fn weights_of(kernel: &PlainArray) -> Result<&[f64], CkksError> {
-    let Values::Real(weights) = &kernel.values else {
-        let reason = "the kernel is complex: convolve with its real and its imaginary part".to_owned();
-        return Err(CkksError::Unsuitable { operation: CONVOLUTION, reason });
-    };
-    if weights.len() != count_of(&kernel.shape) {
-        return Err(refused(&[weights.len()], &kernel.shape, "give a weight for each place".to_owned()));
+/// The weights of a convolution: their numbers and their shape, `(channels of the result, channels / groups,
+/// rows, columns)`.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel<'k> {
+    pub(crate) values: &'k Values,
+    pub(crate) shape: &'k [usize],
+    pub(crate) kept: &'k KeptMaps,
+}
+
+/// The maps that were made last of a kernel. Kernels are equal whatever was made of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeptMaps(Arc<Mutex<Option<Arc<KernelMaps>>>>);
+
+impl PartialEq for KeptMaps {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
-    match weights.iter().enumerate().find(|(_, weight)| !weight.is_finite()) {
-        Some((index, &value)) => {
-            Err(CkksError::NotFinite { index, value, shape: Some(kernel.shape.clone()) })
+}
+
+impl KeptMaps {
+    /// The maps that are kept, if they are the `wanted` ones, or else those that `make` makes.
+    pub(crate) fn maps(
+        &self,
+        wanted: impl Fn(&KernelMaps) -> bool,
+        make: impl FnOnce() -> Result<KernelMaps, CkksError>,
+    ) -> Result<Arc<KernelMaps>, CkksError> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.as_ref().filter(|own| wanted(own)) {
+            Some(own) => Ok(own.clone()),
+            None => Ok(kept.insert(Arc::new(make()?)).clone()),
         }
-        None => Ok(weights),
+    }
+}
+
+impl<'k> Kernel<'k> {
+    /// The weights, which are real.
+    fn weights(&self) -> Result<&'k [f64], CkksError> {
+        let Values::Real(weights) = self.values else {
+            let reason = "the kernel is complex: convolve with its real and its imaginary part".to_owned();
+            return Err(CkksError::Unsuitable { operation: CONVOLUTION, reason });
+        };
+        if weights.len() != count_of(self.shape) {
+            return Err(refused(&[weights.len()], self.shape, "give a weight for each place".to_owned()));
+        }
+        match weights.iter().enumerate().find(|(_, weight)| !weight.is_finite()) {
+            Some((index, &value)) => {
+                Err(CkksError::NotFinite { index, value, shape: Some(self.shape.to_vec()) })
+            }
+            None => Ok(weights),
+        }
     }
 }
 
@@ -276,7 +315,7 @@ fn weights_of(kernel: &PlainArray) -> Result<&[f64], CkksError> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) convolution: Convolution,
-    pub(crate) kernel: &'c PlainArray,
+    pub(crate) kernel: Kernel<'c>,
     /// The images, where they are not the array as it is.
     pub(crate) from: Option<Lying<'c>>,
     /// The array to make of the result, where it is not the result as it is.
@@ -286,7 +325,7 @@ pub(crate) struct Call<'c> {
 impl Call<'_> {
     fn sizes(&self, x: &Ciphertext) -> Result<(Sizes, Vec<usize>), CkksError> {
         let images = self.from.map_or(x.shape(), |from| from.shape);
-        let sizes = self.convolution.sizes(images, &self.kernel.shape)?;
+        let sizes = self.convolution.sizes(images, self.kernel.shape)?;
         let count = count_of(x.shape());
         if let Some(from) = self.from {
             check_places(from, count)?;
@@ -308,7 +347,7 @@ impl Call<'_> {
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let below = Level(x.level().0.saturating_sub(1));
         let to = in_lanes(&shape, x.params().degree())?.of_numbers(x.is_complex());
-        let known = KernelNorms::new(&sizes, weights_of(self.kernel)?);
+        let known = KernelNorms::new(&sizes, self.kernel.weights()?);
         let kept = x.estimate.clone().gathered_times(known.times, known.name);
         let kept = kept.copied(to.period()).mapped(Along::Columns, &known.norms, (0.0, 0.0));
         let scale = x.params().scale(below);
@@ -328,11 +367,11 @@ impl Call<'_> {
     pub(crate) fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         check_movable(evaluator, x)?;
         let (sizes, shape) = self.sizes(x)?;
-        let weights = weights_of(self.kernel)?;
+        let weights = self.kernel.weights()?;
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let to =
             in_lanes(&shape, x.params().degree())?.of_numbers(x.is_complex()).with_padding(Padding::Zero);
-        let digest = self.digest(x.layout(), &to);
+        let digest = self.digest(x.layout(), &to, weights);
         let maps = self.kernel.kept.maps(
             |own| own.digest == digest,
             || {
@@ -364,10 +403,11 @@ impl Call<'_> {
     }
 
     /// Names the maps of this kernel for these layouts.
-    fn digest(&self, from: &Layout, to: &Layout) -> [u8; 32] {
+    fn digest(&self, from: &Layout, to: &Layout, weights: &[f64]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(format!("{:?} {from:?} {to:?}", self.convolution).as_bytes());
-        hasher.update(&digest_of(self.kernel));
+        hasher.update(format!("{:?}", self.kernel.shape).as_bytes());
+        hash_words(&mut hasher, weights.iter().map(|weight| weight.to_bits()));
         for lying in [self.from, self.to] {
             hasher.update(format!("{:?}", lying.map(|own| own.shape)).as_bytes());
             for place in lying.iter().flat_map(|own| own.places) {
