@@ -109,10 +109,19 @@ RNG_FACTORS, RNG_FACTORS_3 = RNG.uniform(0.5, 1, (2, 3, 3)), RNG.uniform(0.5, 1,
 
 
 def test_results_in_grids_take_no_other_levels():
-    """A network of two strided convolutions takes a level for each, one for each square, one for the mean and one for the weights."""
+    """Two convolutions, the square of each, the mean and the weights take a level each; nothing is moved."""
     program = run(lambda x: W[:, :8] @ residual(x), IMAGE)
     assert "gathered" not in program.graph()
-    assert program.inputs[0].shape == (3, 8, 8)
+    assert program.level - program.results[0].level == 6
+
+
+@pytest.mark.parametrize("stride", [8, 1000, (1, 10**9)])
+def test_strides_beyond_the_image(stride):
+    run(lambda x: F.conv2d(x, K[4, 3, 3, 3][..., :1], stride=stride, padding=(0, 0)), IMAGE[:, :3, :8])
+
+
+def test_a_kernel_of_zeros():
+    run(lambda x: F.conv2d(x, np.zeros((2, 3, 2, 2))) + x.sum(), IMAGE)
 
 
 def test_many_images():

@@ -14,7 +14,7 @@ use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
-use crate::circuits::linear::{Convolution, Lying};
+use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -140,8 +140,8 @@ impl EncryptedArray {
         self.convolved_at(kernel, convolution, [None, None])
     }
 
-    /// [`EncryptedArray::convolved`] of images that lie in this array as the first of `lying` says, with the
-    /// result at the places that the second one says.
+    /// [`EncryptedArray::convolved`] of images that are at other places of this array, the first of
+    /// `placements`, and whose result is put to other places, the second one.
     ///
     /// # Errors
     /// Those of [`EncryptedArray::convolved`], and [`CkksError::Shape`] for places that are not there.
@@ -149,7 +149,7 @@ impl EncryptedArray {
         &self,
         kernel: &PlainArray,
         convolution: Convolution,
-        [from, to]: [Option<Lying<'_>>; 2],
+        [from, to]: [Option<Placement<'_>>; 2],
     ) -> Result<Self, CkksError> {
         let call = Call { convolution, kernel: kernel.kernel(), from, to };
         self.in_slots()?.map_settled(|evaluator, x| call.run(evaluator, x))

@@ -21,7 +21,7 @@ pub(crate) use graph::digest_of;
 pub use graph::{ArrayGraph, GraphNode, GraphOperand, GraphRecorder};
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray, PlainInput};
-pub use operation::{ArrayOperation, Lies, PlacesId};
+pub use operation::{ArrayOperation, PlacesId, StoredPlacement};
 
 use graph::Recorded;
 

@@ -20,10 +20,10 @@ type Interval = (f64, f64);
 #[serde(transparent)]
 pub struct PlacesId(pub usize);
 
-/// An array whose numbers are at other places than in order, as [`Lying`](crate::circuits::linear::Lying).
+/// A [`Placement`](crate::circuits::linear::Placement).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Lies {
+pub struct StoredPlacement {
     /// The shape of the array.
     pub shape: Vec<usize>,
     /// The place of each of its numbers.
@@ -119,9 +119,9 @@ pub enum ArrayOperation {
     Convolved {
         convolution: Convolution,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        from: Option<Lies>,
+        from: Option<StoredPlacement>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<Lies>,
+        to: Option<StoredPlacement>,
     },
     Pick {
         rows: Option<Vec<usize>>,
@@ -251,6 +251,21 @@ impl ArrayOperation {
         }
     }
 
+    /// Whether each number of the result is computed from one number of each of two operands.
+    pub(crate) fn is_entrywise_of_two(&self) -> bool {
+        matches!(
+            self,
+            Self::Add
+                | Self::Sub
+                | Self::SubFrom
+                | Self::Mul
+                | Self::Div
+                | Self::Multiply { .. }
+                | Self::Maximum { .. }
+                | Self::Minimum { .. }
+        )
+    }
+
     /// The lists of places that the operation names.
     pub(crate) fn lists(&self) -> Vec<PlacesId> {
         let mut own = self.clone();
@@ -263,7 +278,7 @@ impl ArrayOperation {
             Self::Contracted { left, right, .. } => vec![left, right],
             Self::Mapped { sources, .. } | Self::Gathered { sources, .. } => vec![sources],
             Self::Convolved { from, to, .. } => {
-                from.iter_mut().chain(to).map(|lies| &mut lies.places).collect()
+                from.iter_mut().chain(to).map(|own| &mut own.places).collect()
             }
             _ => Vec::new(),
         }

@@ -125,15 +125,7 @@ impl Batch<'_> {
             batch.push(operation, operands, shape.clone(), stage)
         };
         Ok(match &node.operation {
-            Op::Add
-            | Op::Sub
-            | Op::SubFrom
-            | Op::Mul
-            | Op::Div
-            | Op::Multiply { .. }
-            | Op::Maximum { .. }
-            | Op::Minimum { .. }
-            | Op::ChosenFrom { .. } => {
+            operation if operation.is_entrywise_of_two() || matches!(operation, Op::ChosenFrom { .. }) => {
                 let operands = node.operands.iter().map(|&operand| self.aligned(operand, own.len(), stage));
                 let operands = operands.collect();
                 self.push(node.operation.clone(), operands, shape, stage)

@@ -11,8 +11,8 @@
 //!
 //! So a program computes with arrays in which numbers lie like this. Operations on each number compute on
 //! these arrays, moves and plain matrices are combined with the places, and where something else needs the
-//! numbers in order, they are moved. Source: Lee et al. (ICML 2022), sec. 4 (multiplexed parallel
-//! convolutions); as one linear map with a level, Ebel, Garimella, Reagen (ASPLOS 2025), sec. 4.
+//! numbers in order, they are moved. Source: Lee et al. (ICML 2022) (multiplexed parallel convolutions);
+//! as one linear map with a level, Ebel, Garimella, Reagen (ASPLOS 2025).
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::arrays::count_of;
 use crate::circuits::linear::Convolution;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
-    ArrayGraph, ArrayOperation as Op, GraphNode, GraphOperand as Of, Lies, PlacesId, PlainArray,
+    ArrayGraph, ArrayOperation as Op, GraphNode, GraphOperand as Of, PlacesId, PlainArray, StoredPlacement,
 };
 use crate::error::CkksError;
 use crate::evaluation::broadcasting::broadcast_sources;
@@ -54,7 +54,7 @@ struct Grid {
 
 /// A value whose numbers lie at other places of a value of the new graph.
 #[derive(Debug, Clone)]
-struct Lain {
+struct Elsewhere {
     value: usize,
     /// The shape of that value.
     shape: Vec<usize>,
@@ -66,7 +66,7 @@ struct Lain {
     grid: Option<Grid>,
 }
 
-impl Lain {
+impl Elsewhere {
     /// Whether both lie in the same way.
     fn lies_as(&self, other: &Self) -> bool {
         self.shape == other.shape && (Arc::ptr_eq(&self.places, &other.places) || self.places == other.places)
@@ -82,10 +82,10 @@ impl Lain {
 
 /// A value of the old graph in the new one.
 #[derive(Debug, Clone)]
-enum Image {
-    /// As it was.
-    Whole(usize),
-    Lain(Lain),
+enum Written {
+    /// With its numbers in order.
+    InOrder(usize),
+    Elsewhere(Elsewhere),
 }
 
 /// The new graph in the making.
@@ -93,7 +93,7 @@ struct Writer<'f> {
     function: &'f RecordedFunction,
     shapes: &'f [Vec<usize>],
     graph: ArrayGraph,
-    images: Vec<Image>,
+    images: Vec<Written>,
     /// The values in order that were made of those that lie elsewhere.
     ordered: Vec<Option<usize>>,
     /// The node of the old graph that is written.
@@ -111,14 +111,14 @@ pub(super) fn in_grids(function: &RecordedFunction) -> Result<RecordedFunction, 
     }
     let shapes = value_shapes(function)?;
     let graph = ArrayGraph { nodes: Vec::new(), ..old.clone() };
-    let images = (0..old.inputs).map(Image::Whole).collect();
+    let images = (0..old.inputs).map(Written::InOrder).collect();
     let ordered = vec![None; shapes.len()];
     let mut writer = Writer { function, shapes: &shapes, graph, images, ordered, index: 0 };
     for index in 0..old.nodes.len() {
         writer.index = index;
-        let image = match writer.lain(index) {
+        let image = match writer.rewritten(index) {
             Some(image) => image,
-            None => Image::Whole(writer.copied(index)),
+            None => Written::InOrder(writer.copied(index)),
         };
         writer.images.push(image);
     }
@@ -199,9 +199,9 @@ impl Writer<'_> {
 
     /// A value of the old graph with its numbers in order.
     fn in_order(&mut self, old: usize) -> usize {
-        let lain = match &self.images[old] {
-            Image::Whole(value) => return *value,
-            Image::Lain(lain) => lain.clone(),
+        let array = match &self.images[old] {
+            Written::InOrder(value) => return *value,
+            Written::Elsewhere(array) => array.clone(),
         };
         if let Some(value) = self.ordered[old] {
             return value;
@@ -210,8 +210,8 @@ impl Writer<'_> {
             Some(value) => value,
             None => {
                 let shape = self.old_shape(old).to_vec();
-                let sources = self.list(lain.places.iter().copied().map(Some).collect());
-                self.push(Op::Gathered { shape, sources }, vec![Of::Value(lain.value)])
+                let sources = self.list(array.places.iter().copied().map(Some).collect());
+                self.push(Op::Gathered { shape, sources }, vec![Of::Value(array.value)])
             }
         };
         self.ordered[old] = Some(value);
@@ -227,7 +227,7 @@ impl Writer<'_> {
             return None;
         }
         let &Of::Value(x) = &node.operands[0] else { return None };
-        let Image::Whole(x) = self.images[x] else { return None };
+        let Written::InOrder(x) = self.images[x] else { return None };
         Some(self.push(node.operation.clone(), vec![Of::Value(x), node.operands[1]]))
     }
 
@@ -251,63 +251,57 @@ impl Writer<'_> {
     }
 
     /// Node `index`, where it gives or takes numbers that lie elsewhere.
-    fn lain(&mut self, index: usize) -> Option<Image> {
+    fn rewritten(&mut self, index: usize) -> Option<Written> {
         let node = &self.function.graph.nodes[index];
         let &Of::Value(x) = node.operands.first()? else { return None };
         if let Op::Convolved { convolution, from: None, to: None } = node.operation {
             return self.convolved(x, convolution, node.operands[1]);
         }
-        if let (
-            Op::Add
-            | Op::Sub
-            | Op::SubFrom
-            | Op::Mul
-            | Op::Div
-            | Op::Multiply { .. }
-            | Op::Maximum { .. }
-            | Op::Minimum { .. },
-            &[_, other],
-        ) = (&node.operation, &node.operands[..])
+        if let &[_, other] = &node.operands[..]
+            && node.operation.is_entrywise_of_two()
         {
             return self.zipped(x, other);
         }
-        let Image::Lain(lain) = &self.images[x] else { return None };
-        let lain = lain.clone();
+        let Written::Elsewhere(array) = &self.images[x] else { return None };
+        let array = array.clone();
         let own = self.own_shape().to_vec();
         match &node.operation {
             Op::Mean { axes, .. } if are_last_two(axes.as_deref(), self.old_shape(x).len()) => {
-                self.summed(x, &lain, true)
+                self.summed(x, &array, true)
             }
             Op::Sum { axes, .. } if are_last_two(axes.as_deref(), self.old_shape(x).len()) => {
-                self.summed(x, &lain, false)
+                self.summed(x, &array, false)
             }
-            &Op::MapRows { row_first } => self.mapped(x, &lain, (row_first, node.operands[1])),
+            &Op::MapRows { row_first } => self.mapped(x, &array, (row_first, node.operands[1])),
             operation if node.operands.len() == 1 || matches!(operation, Op::Polynomial { .. }) => {
                 let moved = sources_of(&self.function.graph.places, operation, (self.old_shape(x), &own));
                 if let Some(sources) = moved {
+                    if sources.len() != count_of(&own) {
+                        return None;
+                    }
                     let from = self.old_shape(x).to_vec();
-                    return Some(self.moved(&lain, (&from, own), &sources));
+                    return Some(self.moved(&array, (&from, own), &sources));
                 }
-                let rest = function_of_rest(operation, lain.rest)?;
+                let rest = function_of_rest(operation, array.rest)?;
                 let operands =
-                    std::iter::once(Of::Value(lain.value)).chain(node.operands[1..].iter().copied());
+                    std::iter::once(Of::Value(array.value)).chain(node.operands[1..].iter().copied());
                 let value = self.push(operation.clone(), operands.collect());
-                Some(Image::Lain(Lain { value, rest, ..lain }))
+                Some(Written::Elsewhere(Elsewhere { value, rest, ..array }))
             }
             _ => None,
         }
     }
 
     /// The convolution of value `x`.
-    fn convolved(&mut self, x: usize, convolution: Convolution, kernel: Of) -> Option<Image> {
+    fn convolved(&mut self, x: usize, convolution: Convolution, kernel: Of) -> Option<Written> {
         let images = self.old_shape(x).to_vec();
         let result = convolution.shape(&images, &self.kernel_shape(kernel)?).ok()?;
         self.in_grid(x, (images, result), convolution, kernel)
     }
 
     /// The sum or mean of each channel: a convolution with kernels of the size of images.
-    fn summed(&mut self, x: usize, lain: &Lain, is_mean: bool) -> Option<Image> {
-        lain.grid?;
+    fn summed(&mut self, x: usize, array: &Elsewhere, is_mean: bool) -> Option<Written> {
+        array.grid?;
         let images = self.old_shape(x).to_vec();
         let &[.., channels, rows, columns] = &images[..] else { return None };
         let factor = if is_mean { 1.0 / (rows * columns) as f64 } else { 1.0 };
@@ -325,22 +319,26 @@ impl Writer<'_> {
         (images, result): (Vec<usize>, Vec<usize>),
         convolution: Convolution,
         kernel: Of,
-    ) -> Option<Image> {
+    ) -> Option<Written> {
         let &[.., rows, columns] = &images[..] else { return None };
         let &[.., channels, down, across] = &result[..] else { return None };
         let (value, from, grid) = match self.images[x].clone() {
-            Image::Whole(value) => (value, None, None),
-            Image::Lain(Lain { value, places, grid, .. }) => {
+            Written::InOrder(value) => (value, None, None),
+            Written::Elsewhere(Elsewhere { value, places, grid, .. }) => {
                 let places = self.list(places.iter().copied().map(Some).collect());
-                (value, Some(Lies { shape: images.clone(), places }), grid)
+                (value, Some(StoredPlacement { shape: images.clone(), places }), grid)
             }
         };
         let grid = grid.unwrap_or(Grid { sizes: [rows, columns], gap: [1, 1] });
-        let gap = [grid.gap[0] * convolution.stride[0], grid.gap[1] * convolution.stride[1]];
+        // A single row or column has no stride.
+        let step = |axis: usize, length: usize| if length == 1 { 1 } else { convolution.stride[axis] };
+        let gap = [grid.gap[0] * step(0, down), grid.gap[1] * step(1, across)];
         let sizes = [grid.sizes[0].max(down * gap[0]), grid.sizes[1].max(across * gap[1])];
         let operands = vec![Of::Value(value), kernel];
         if gap == [1, 1] && sizes == [down, across] {
-            return Some(Image::Whole(self.push(Op::Convolved { convolution, from, to: None }, operands)));
+            return Some(Written::InOrder(
+                self.push(Op::Convolved { convolution, from, to: None }, operands),
+            ));
         }
         // Rows that are as long as their places, so that they follow one another without gaps.
         let sizes = [sizes[0], sizes[1].next_power_of_two()];
@@ -363,18 +361,18 @@ impl Writer<'_> {
                 }
             }
         }
-        let to = Some(Lies { shape: shape.clone(), places: self.list(numbers.clone()) });
+        let to = Some(StoredPlacement { shape: shape.clone(), places: self.list(numbers.clone()) });
         let value = self.push(Op::Convolved { convolution, from, to }, operands);
         let (places, numbers) = (Arc::new(places), Arc::new(numbers));
         let grid = Some(Grid { sizes, gap });
-        Some(Image::Lain(Lain { value, shape, places, numbers, rest: Rest::Zeros, grid }))
+        Some(Written::Elsewhere(Elsewhere { value, shape, places, numbers, rest: Rest::Zeros, grid }))
     }
 
     /// An operation on each number of two operands.
-    fn zipped(&mut self, x: usize, other: Of) -> Option<Image> {
+    fn zipped(&mut self, x: usize, other: Of) -> Option<Written> {
         let own = self.own_shape().to_vec();
         let whole = |writer: &Self, value: usize| match &writer.images[value] {
-            Image::Lain(lain) if writer.old_shape(value) == own => Some(lain.clone()),
+            Written::Elsewhere(array) if writer.old_shape(value) == own => Some(array.clone()),
             _ => None,
         };
         let operation = self.function.graph.nodes[self.index].operation.clone();
@@ -388,7 +386,7 @@ impl Writer<'_> {
             Op::Maximum { bound: None, .. } | Op::Minimum { bound: None, .. } => Some(Rest::Numbers),
             _ => None,
         };
-        let (lain, operands, rest) = match (left, right, other) {
+        let (array, operands, rest) = match (left, right, other) {
             (Some(left), Some(right), _) if left.lies_as(&right) => {
                 let rest = both(left.rest, right.rest)?;
                 let operands = vec![Of::Value(left.value), Of::Value(right.value)];
@@ -443,34 +441,34 @@ impl Writer<'_> {
             _ => return None,
         };
         let value = self.push(operation, operands);
-        Some(Image::Lain(Lain { value, rest, ..lain }))
+        Some(Written::Elsewhere(Elsewhere { value, rest, ..array }))
     }
 
-    /// The numbers of an old value, broadcast to shape `all`, where those of `lain` are; zeros elsewhere.
-    fn moved_to(&mut self, old: usize, lain: &Lain, all: &[usize]) -> usize {
-        let mut sources = lain.broadcast(self.old_shape(old), all);
+    /// The numbers of an old value, broadcast to shape `all`, where those of `array` are; zeros elsewhere.
+    fn moved_to(&mut self, old: usize, array: &Elsewhere, all: &[usize]) -> usize {
+        let mut sources = array.broadcast(self.old_shape(old), all);
         let value = match &self.images[old] {
-            Image::Whole(value) => *value,
-            Image::Lain(own) => {
+            Written::InOrder(value) => *value,
+            Written::Elsewhere(own) => {
                 sources.iter_mut().for_each(|source| *source = source.map(|source| own.places[source]));
                 own.value
             }
         };
         let sources = self.list(sources);
-        self.push(Op::Gathered { shape: lain.shape.clone(), sources }, vec![Of::Value(value)])
+        self.push(Op::Gathered { shape: array.shape.clone(), sources }, vec![Of::Value(value)])
     }
 
-    /// The numbers of `lain`, whose shape is `from`, at `sources` as an array of shape `shape`.
+    /// The numbers of `array`, whose shape is `from`, at `sources` as an array of shape `shape`.
     fn moved(
         &mut self,
-        lain: &Lain,
+        array: &Elsewhere,
         (from, shape): (&[usize], Vec<usize>),
         sources: &[Option<usize>],
-    ) -> Image {
-        let mut numbers = vec![None; lain.numbers.len()];
+    ) -> Written {
+        let mut numbers = vec![None; array.numbers.len()];
         let mut places = Vec::with_capacity(sources.len());
         for (number, source) in sources.iter().enumerate() {
-            let place = source.map(|source| lain.places[source]);
+            let place = source.map(|source| array.places[source]);
             match place.map(|place| numbers[place].replace(number)) {
                 // Zeros, and numbers that are there several times, are made by moving numbers.
                 None | Some(Some(_)) => break,
@@ -478,28 +476,28 @@ impl Writer<'_> {
             }
         }
         if places.len() < sources.len() {
-            let sources = self.list(sources.iter().map(|at| at.map(|at| lain.places[at])).collect());
-            let value = self.push(Op::Gathered { shape, sources }, vec![Of::Value(lain.value)]);
-            return Image::Whole(value);
+            let sources = self.list(sources.iter().map(|at| at.map(|at| array.places[at])).collect());
+            let value = self.push(Op::Gathered { shape, sources }, vec![Of::Value(array.value)]);
+            return Written::InOrder(value);
         }
-        let is_whole = places.len() == lain.places.len();
+        let is_whole = places.len() == array.places.len();
         // Only leading axes may change in a grid.
-        let is_same = is_whole && places == *lain.places;
+        let is_same = is_whole && places == *array.places;
         let keeps = is_same
             && shape.len() >= 3
             && from.len() >= 3
             && shape[shape.len() - 3..] == from[from.len() - 3..];
-        Image::Lain(Lain {
+        Written::Elsewhere(Elsewhere {
             places: Arc::new(places),
             numbers: Arc::new(numbers),
-            rest: if is_whole { lain.rest } else { Rest::Numbers },
-            grid: lain.grid.filter(|_| keeps),
-            ..lain.clone()
+            rest: if is_whole { array.rest } else { Rest::Numbers },
+            grid: array.grid.filter(|_| keeps),
+            ..array.clone()
         })
     }
 
     /// The product of each row with a plain matrix, whose columns are moved to the places of the numbers.
-    fn mapped(&mut self, x: usize, lain: &Lain, (row_first, matrix): (bool, Of)) -> Option<Image> {
+    fn mapped(&mut self, x: usize, array: &Elsewhere, (row_first, matrix): (bool, Of)) -> Option<Written> {
         let Of::Constant(constant) = matrix else { return None };
         let matrix = self.graph.constants[constant].clone();
         let (Values::Real(weights), &[first, second]) = (&matrix.values, &matrix.shape[..]) else {
@@ -507,32 +505,45 @@ impl Writer<'_> {
         };
         let shape = self.old_shape(x).to_vec();
         let (&columns, leading) = shape.split_last()?;
-        let (rows, all) = (count_of(leading), count_of(&lain.shape));
-        if !lain.shape.last()?.is_power_of_two() || !all.is_multiple_of(rows) {
+        let outputs = if row_first { second } else { first };
+        let weight = |output: usize, column: usize| {
+            weights[if row_first { column * second + output } else { output * second + column }]
+        };
+        if outputs.saturating_mul(columns) <= FEW_DISTANCES {
+            // Each number is a channel of one pixel.
+            let weights = (0..outputs).flat_map(|output| (0..columns).map(move |column| (output, column)));
+            let weights = weights.map(|(output, column)| weight(output, column)).collect();
+            let kernel = self.constant(PlainArray::new(Values::Real(weights), vec![outputs, columns, 1, 1]));
+            let places = self.list(array.places.iter().copied().map(Some).collect());
+            let from = Some(StoredPlacement { shape: [leading, &[columns, 1, 1]].concat(), places });
+            let shape = [leading, &[outputs]].concat();
+            let to =
+                Some(StoredPlacement { places: self.list((0..count_of(&shape)).map(Some).collect()), shape });
+            let operation = Op::Convolved { convolution: Convolution::default(), from, to };
+            return Some(Written::InOrder(self.push(operation, vec![Of::Value(array.value), kernel])));
+        }
+        let (rows, all) = (count_of(leading), count_of(&array.shape));
+        if !array.shape.last()?.is_power_of_two() || !all.is_multiple_of(rows) {
             return None;
         }
         let width = all / rows;
-        let of_row = |row: usize| &lain.places[row * columns..(row + 1) * columns];
+        let of_row = |row: usize| &array.places[row * columns..(row + 1) * columns];
         let is_alike = |row: usize| {
             of_row(row)
                 .iter()
                 .zip(of_row(0))
                 .all(|(&place, &first)| first < width && place == row * width + first)
         };
-        let outputs = if row_first { second } else { first };
         if !(0..rows).all(is_alike) || outputs.saturating_mul(width) > MOST_WEIGHTS {
             return None;
         }
         let mut moved = vec![0.0; outputs * width];
         for (column, &place) in of_row(0).iter().enumerate() {
-            for output in 0..outputs {
-                let at = if row_first { column * second + output } else { output * second + column };
-                moved[output * width + place] = weights[at];
-            }
+            (0..outputs).for_each(|output| moved[output * width + place] = weight(output, column));
         }
         let flat = [leading, &[width]].concat();
         let moved = self.constant(PlainArray::new(Values::Real(moved), vec![outputs, width]));
-        let x = self.push(Op::Reshaped { shape: flat }, vec![Of::Value(lain.value)]);
-        Some(Image::Whole(self.push(Op::MapRows { row_first: false }, vec![Of::Value(x), moved])))
+        let x = self.push(Op::Reshaped { shape: flat }, vec![Of::Value(array.value)]);
+        Some(Written::InOrder(self.push(Op::MapRows { row_first: false }, vec![Of::Value(x), moved])))
     }
 }

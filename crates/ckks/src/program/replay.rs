@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::arrays::count_of;
 use crate::circuits::automatic::AutomaticPlans;
-use crate::circuits::linear::Lying;
+use crate::circuits::linear::Placement;
 use crate::circuits::polynomial::Polynomial;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
-    ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Lies, Operand, PlacesId, PlainArray,
-    Terms,
+    ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Operand, PlacesId, PlainArray,
+    StoredPlacement, Terms,
 };
 use crate::error::CkksError;
 use crate::functions::SmoothFunction;
@@ -243,11 +243,12 @@ impl<'c> Call<'c> {
                 x.contracted(self.array(1)?, shape, Terms { left: &left, right: &right })
             }
             Op::Convolved { convolution, from, to } => {
-                let lying = |own: &'c Option<Lies>| -> Result<Option<Lying<'c>>, CkksError> {
-                    let Some(own) = own else { return Ok(None) };
-                    Ok(Some(Lying { shape: &own.shape, places: self.list(own.places)? }))
-                };
-                let lying = [lying(from)?, lying(to)?];
+                let placement =
+                    |own: &'c Option<StoredPlacement>| -> Result<Option<Placement<'c>>, CkksError> {
+                        let Some(own) = own else { return Ok(None) };
+                        Ok(Some(Placement { shape: &own.shape, places: self.list(own.places)? }))
+                    };
+                let placements = [placement(from)?, placement(to)?];
                 let given;
                 let kernel = match self.node.operands[1] {
                     GraphOperand::Plain(_) => {
@@ -256,9 +257,9 @@ impl<'c> Call<'c> {
                     }
                     _ => self.constant(1)?,
                 };
-                match lying {
+                match placements {
                     [None, None] => x.convolved(kernel, *convolution),
-                    lying => x.convolved_at(kernel, *convolution, lying),
+                    placements => x.convolved_at(kernel, *convolution, placements),
                 }
             }
             Op::Mapped { shape, sources } => x.mapped(shape, &self.whole_list(*sources)?, self.reals(1)?),

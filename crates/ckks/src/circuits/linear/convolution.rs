@@ -8,7 +8,7 @@
 //! for the stride `s`, the dilation `d` and the padding `p` of the axis. It is one linear map of the places
 //! in which the numbers lie, with a diagonal for each distance. Where the pixels of source and result lie in
 //! the same grid, the distances are those of channels times those of the kernel. Source: Ebel, Garimella,
-//! Reagen (ASPLOS 2025), sec. 4.
+//! Reagen (ASPLOS 2025).
 
 use std::ops::{Add, Mul};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,12 +51,13 @@ impl Default for Convolution {
     }
 }
 
-/// Numbers at other places than in the order of their array.
+/// An array whose numbers are those of another array, at other places.
 #[derive(Debug, Clone, Copy)]
-pub struct Lying<'l> {
+pub struct Placement<'l> {
     /// The shape of the array.
     pub shape: &'l [usize],
-    /// For each of its numbers, in order, the place of the number that it is; none for a zero.
+    /// For each of its numbers, in order, the place in the other array that it comes from, each place at most
+    /// once; none for a zero.
     pub places: &'l [Option<usize>],
 }
 
@@ -219,12 +220,12 @@ impl Sizes {
 pub(crate) struct KernelMaps {
     digest: [u8; 32],
     maps: NumberMaps,
-    pub(super) known: KernelNorms,
+    known: KernelNorms,
 }
 
 /// What a kernel does to numbers, wherever they lie.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KernelNorms {
+struct KernelNorms {
     norms: MatrixNorms,
     /// The most entries of the result that one number is part of.
     times: usize,
@@ -317,9 +318,9 @@ pub(crate) struct Call<'c> {
     pub(crate) convolution: Convolution,
     pub(crate) kernel: Kernel<'c>,
     /// The images, where they are not the array as it is.
-    pub(crate) from: Option<Lying<'c>>,
+    pub(crate) from: Option<Placement<'c>>,
     /// The array to make of the result, where it is not the result as it is.
-    pub(crate) to: Option<Lying<'c>>,
+    pub(crate) to: Option<Placement<'c>>,
 }
 
 impl Call<'_> {
@@ -408,9 +409,9 @@ impl Call<'_> {
         hasher.update(format!("{:?} {from:?} {to:?}", self.convolution).as_bytes());
         hasher.update(format!("{:?}", self.kernel.shape).as_bytes());
         hash_words(&mut hasher, weights.iter().map(|weight| weight.to_bits()));
-        for lying in [self.from, self.to] {
-            hasher.update(format!("{:?}", lying.map(|own| own.shape)).as_bytes());
-            for place in lying.iter().flat_map(|own| own.places) {
+        for placement in [self.from, self.to] {
+            hasher.update(format!("{:?}", placement.map(|own| own.shape)).as_bytes());
+            for place in placement.iter().flat_map(|own| own.places) {
                 hasher.update(&place.map_or(u64::MAX, |place| place as u64).to_le_bytes());
             }
         }
@@ -418,12 +419,16 @@ impl Call<'_> {
     }
 }
 
-/// Refuses places that are not as many as the numbers of their array, or beyond `count`.
-fn check_places(lying: Lying<'_>, count: usize) -> Result<(), CkksError> {
-    let inside = |place: &Option<usize>| place.is_none_or(|place| place < count);
-    if lying.places.len() == count_of(lying.shape) && lying.places.iter().all(inside) {
+/// Refuses places that are not as many as the numbers of their array, beyond `count`, or named twice: errors
+/// of numbers that are taken twice would depend on each other without notice.
+fn check_places(placement: Placement<'_>, count: usize) -> Result<(), CkksError> {
+    let mut taken = vec![false; count];
+    let is_new = |place: usize| taken.get_mut(place).is_some_and(|taken| !std::mem::replace(taken, true));
+    if placement.places.len() == count_of(placement.shape)
+        && placement.places.iter().copied().flatten().all(is_new)
+    {
         return Ok(());
     }
-    let remedy = format!("give a place below {count} for each number");
-    Err(refused(lying.shape, &[lying.places.len()], remedy))
+    let remedy = format!("give a place below {count} for each number, each place once");
+    Err(refused(placement.shape, &[placement.places.len()], remedy))
 }

@@ -14,7 +14,7 @@ pub(crate) mod gather;
 mod plan;
 mod run;
 
-pub use convolution::{Convolution, Kernel, Lying};
+pub use convolution::{Convolution, Kernel, Placement};
 pub(crate) use plan::RotationSteps;
 pub use plan::{LinearTransformOptions, LinearTransformPlan};
 
