@@ -230,7 +230,7 @@ def compile(
     key_bytes : int, optional
         The most bytes of evaluation keys in memory. None, the default, is no limit.
     memory : int, optional
-        The most bytes of arrays and evaluation keys in memory. None, the default, is no limit.
+        The most bytes of arrays, evaluation keys and encoded plain operands in memory. None, the default, is no limit.
     batch : int, optional
         The number of items that one run computes the function of. Encrypted inputs and results then have one more axis in front, of that
         length; plain inputs are the same for all items. None, the default, is one item, without the axis.
@@ -354,7 +354,8 @@ def compiled(
         key_bytes,
         memory,
         None if passes is None else tuple(passes),
-        params,
+        # Equal parameters may have other runtimes.
+        None if params is None else (params, params.runtime),
     )
     found = _KNOWN.get(asked) if runtime is None else None
     if found is None:

@@ -315,8 +315,18 @@ class Program(ForOwner, of=native.Program):
 
     @property
     def seconds(self) -> float:
-        """The predicted time with one thread."""
+        """The predicted time of a run with one thread; the first run of a set of keys takes `encoding_seconds` more."""
         return float(self._native.recording.total[0])
+
+    @property
+    def encoding_seconds(self) -> float:
+        """The predicted time to encode the plain matrices, kernels and maps that are kept for further runs."""
+        return float(self._native.recording.encoding_seconds)
+
+    @property
+    def plaintext_bytes(self) -> int:
+        """The bytes of encoded plain matrices, kernels and maps: those that are kept, and the most that are encoded for one use."""
+        return self._native.recording.plaintext_bytes
 
     @property
     def peak_bytes(self) -> int:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Runtime(Valued, of=native.Runtime):
     """How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
 
-    Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` that of memory, and the rest is for tuning.
+    Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` and `plaintext_cache_mib` that of memory, and the
+    rest is for tuning.
 
     A runtime decides about speed, memory and who rescales. It is not a part of the parameters: two parties may use one parameter set with
     different runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the
@@ -62,6 +63,9 @@ class Runtime(Valued, of=native.Runtime):
     table_mib : float, optional
         The most memory in MiB for the tables of one parameter set, up to 32 bytes times degree times number of primes. The default is
         256.0. Larger sets are refused before anything is computed, because a short file could ask for gigabytes.
+    plaintext_cache_mib : float, optional
+        The most memory in MiB for encoded plain matrices, kernels and maps, of all together that one set of keys computes with. The default
+        is 1024.0 (1 GiB). Those that do not fit are encoded each time they are used. 0 keeps nothing, inf sets no limit.
 
     Raises
     ------
@@ -93,8 +97,10 @@ class Runtime(Valued, of=native.Runtime):
         rescale: Rescale = "automatic",
         device: str = "cpu",
         table_mib: float | None = None,
+        plaintext_cache_mib: float | None = None,
     ) -> None:
-        self._hold(native.Runtime(threads, isa, switching, key_expansion, key_cache_mib, rescale, device, table_mib))
+        options = (threads, isa, switching, key_expansion, key_cache_mib, rescale, device, table_mib, plaintext_cache_mib)
+        self._hold(native.Runtime(*options))
 
     @property
     def threads(self) -> int:
@@ -125,6 +131,11 @@ class Runtime(Valued, of=native.Runtime):
     def table_mib(self) -> float:
         """The most memory for the tables of one parameter set in MiB."""
         return self._native.table_mib
+
+    @property
+    def plaintext_cache_mib(self) -> float:
+        """The most memory for encoded plain matrices, kernels and maps in MiB."""
+        return self._native.plaintext_cache_mib
 
     @property
     def device(self) -> str:

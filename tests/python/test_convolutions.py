@@ -173,3 +173,23 @@ def test_same_padding():
     np.testing.assert_allclose(
         cl.functions.conv2d(IMAGE, K[4, 3, 3, 3], padding="same"), by_definition(IMAGE, K[4, 3, 3, 3], padding=(1, 1))
     )
+
+
+def test_what_is_not_kept_is_counted_in_the_time_of_each_run():
+    rng = np.random.default_rng(5)
+    images, kernel = rng.uniform(-1, 1, (2, 8, 8)), rng.uniform(-1, 1, (2, 2, 3, 3))
+
+    def program(mib):
+        params = cl.Params.preset("insecure_small", cl.Runtime(plaintext_cache_mib=mib))
+        return cl.compile(lambda x: cl.functions.conv2d(x, kernel), cl.Input(images.shape, bound=1.0), params=params)
+
+    kept, passing = program(64), program(0)
+    assert kept.encoding_seconds > 0 == passing.encoding_seconds
+    assert passing.seconds == pytest.approx(kept.seconds + kept.encoding_seconds)
+    assert 0 < passing.plaintext_bytes == kept.plaintext_bytes < 64 * 2**20
+    expected = cl.functions.conv2d(images, kernel)
+    for own in (kept, passing):
+        owner = cl.SecretKey.generate(own)
+        keys, x = owner.keys(own), owner.encrypt(own, images)
+        for _ in range(2):
+            assert np.abs(owner.decrypt(own.run(keys, x)) - expected).max() < 1e-4

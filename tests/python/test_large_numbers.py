@@ -97,7 +97,7 @@ def test_functions_with_huge_values_are_refused():
 
 
 def test_memory_limits_beyond_doubles_are_no_limits():
-    for option in ("key_expansion", "key_cache_mib", "table_mib"):
+    for option in ("key_expansion", "key_cache_mib", "plaintext_cache_mib", "table_mib"):
         assert cl.Runtime(**{option: HUGE}) == cl.Runtime(**{option: math.inf})
         limited = params(runtime=cl.Runtime(**{option: HUGE}))
         assert limited.switching_report().to_dict() == params(runtime=cl.Runtime(**{option: math.inf})).switching_report().to_dict()

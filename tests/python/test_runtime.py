@@ -26,6 +26,8 @@ DIFFERENT = [
     cl.Runtime(key_expansion=math.inf),
     cl.Runtime(key_cache_mib=0),
     cl.Runtime(key_cache_mib=math.inf),
+    cl.Runtime(plaintext_cache_mib=0),
+    cl.Runtime(plaintext_cache_mib=math.inf),
     cl.Runtime(table_mib=1.5),
     cl.Runtime(table_mib=math.inf),
 ]
@@ -42,6 +44,7 @@ def test_defaults_are_stated():
         "automatic",
     )
     assert runtime == cl.Runtime(threads=cl.get_threads(), key_expansion=4, key_cache_mib=6144, rescale="automatic")
+    assert (runtime.table_mib, runtime.plaintext_cache_mib) == (256, 1024)
     assert cl.Params.preset("insecure_tiny").runtime == runtime
 
 
@@ -60,9 +63,16 @@ def test_runtimes_are_values():
 
 def test_runtimes_are_immutable():
     runtime = cl.Runtime()
-    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "table_mib", "rescale", "new"):
+    for name in ("threads", "isa", "switching", "key_expansion", "key_cache_mib", "plaintext_cache_mib", "table_mib", "rescale", "new"):
         with pytest.raises(AttributeError):
             setattr(runtime, name, 1)
+
+
+@pytest.mark.parametrize("option", ["key_cache_mib", "plaintext_cache_mib"])
+@pytest.mark.parametrize("value", [-1, -0.5, math.nan])
+def test_budgets_are_not_negative(option, value):
+    with pytest.raises(cl.errors.DataError, match=rf"`{option}` is .*use 0 \(nothing is kept\) or more"):
+        cl.Runtime(**{option: value})
 
 
 def test_instruction_sets_are_refused_by_name_and_looked_for_when_parameters_are_made():

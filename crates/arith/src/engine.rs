@@ -391,6 +391,12 @@ pub trait Engine: Send + Sync + Debug {
     /// Zero factors with one row per entry of `moduli`, in this engine's memory.
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors;
 
+    /// Factors with unspecified contents, for callers that pack all of them and store none. An engine may
+    /// recycle their memory.
+    fn scratch_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
+        self.zeroed_factors(shape, moduli)
+    }
+
     /// Copies factors from the host's memory or a mapped file to the memory of this engine. An engine that
     /// computes on the host returns them unchanged.
     fn adopt_factors(&self, factors: Factors) -> Factors {

@@ -13,8 +13,9 @@
 //! call may omit some.
 
 use std::fmt;
+use std::sync::{Arc, Weak};
 
-use crate::aligned::AlignedWords;
+use crate::aligned::{AlignedWords, Pool};
 use crate::bit_packing::{OVERREAD, Run, RunMut, VECTOR, unpack};
 use crate::buffer::Memory;
 use crate::text::counted;
@@ -63,6 +64,16 @@ pub struct FactorLayout {
 pub struct Factors {
     layout: FactorLayout,
     memory: Memory,
+    /// The pool to which host memory returns when the factors are dropped.
+    pool: Weak<Pool>,
+}
+
+impl Drop for Factors {
+    fn drop(&mut self) {
+        if let (Some(pool), Memory::Host(words)) = (self.pool.upgrade(), &mut self.memory) {
+            pool.put(std::mem::replace(words, AlignedWords::zeroed(0)));
+        }
+    }
 }
 
 impl FactorLayout {
@@ -156,13 +167,27 @@ impl Factors {
     pub fn zeroed(shape: FactorShape, degree: usize, moduli: impl IntoIterator<Item = (usize, u32)>) -> Self {
         let layout = FactorLayout::new(shape, degree, moduli);
         let memory = Memory::Host(AlignedWords::zeroed(layout.words()));
-        Self { layout, memory }
+        Self { layout, memory, pool: Weak::new() }
+    }
+
+    /// As [`Factors::zeroed`] with unspecified contents, in memory of `pool`, which takes it back: for
+    /// callers that pack all of them and store none.
+    #[must_use]
+    pub fn scratch(
+        pool: &Arc<Pool>,
+        shape: FactorShape,
+        degree: usize,
+        moduli: impl IntoIterator<Item = (usize, u32)>,
+    ) -> Self {
+        let layout = FactorLayout::new(shape, degree, moduli);
+        let memory = Memory::Host(pool.take(layout.words()));
+        Self { layout, memory, pool: Arc::downgrade(pool) }
     }
 
     /// Factors whose words are in `memory`, [`FactorLayout::words`] of them.
     #[must_use]
     pub fn in_memory(layout: FactorLayout, memory: Memory) -> Self {
-        Self { layout, memory }
+        Self { layout, memory, pool: Weak::new() }
     }
 
     /// The arrangement of the factors within their memory.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clathrate_arith::mapped::FileWords;
 use clathrate_arith::text::counted;
-use clathrate_arith::{FactorLayout, FactorShape, Factors, Rows};
+use clathrate_arith::{Engine, FactorLayout, FactorShape, Factors, Rows};
 
 use crate::error::LatticeError;
 use crate::poly::{Basis, Eval, Poly};
@@ -36,13 +36,30 @@ impl PackedPlaintexts {
     /// [`LatticeError::EmptyShape`] without plaintexts; [`LatticeError::RingMismatch`],
     /// [`LatticeError::BasisMismatch`] where they differ.
     pub fn pack(plaintexts: &[&Poly<Eval>]) -> Result<Self, LatticeError> {
+        Self::pack_in(plaintexts, |engine, shape, moduli| engine.zeroed_factors(shape, moduli))
+    }
+
+    /// As [`PackedPlaintexts::pack`], for plaintexts that are used and dropped: their memory is recycled, and
+    /// bytes between and after the rows may be those of other data, so [`PackedPlaintexts::words`] are not to
+    /// be stored.
+    ///
+    /// # Errors
+    /// As [`PackedPlaintexts::pack`].
+    pub fn pack_for_one_use(plaintexts: &[&Poly<Eval>]) -> Result<Self, LatticeError> {
+        Self::pack_in(plaintexts, |engine, shape, moduli| engine.scratch_factors(shape, moduli))
+    }
+
+    fn pack_in(
+        plaintexts: &[&Poly<Eval>],
+        memory: impl FnOnce(&dyn Engine, FactorShape, &[usize]) -> Factors,
+    ) -> Result<Self, LatticeError> {
         let first = plaintexts
             .first()
             .ok_or(LatticeError::EmptyShape { what: "the number of plaintexts", got: 0 })?;
         plaintexts.iter().try_for_each(|&plaintext| first.check_same_basis(plaintext))?;
         let (ring, basis) = (first.ring().clone(), first.basis().clone());
         let shape = FactorShape { groups: 1, terms: plaintexts.len(), columns: 1, packed: true };
-        let mut factors = ring.engine().zeroed_factors(shape, basis.indices());
+        let mut factors = memory(ring.engine(), shape, basis.indices());
         let sources: Vec<Vec<Rows<'_>>> = plaintexts.iter().map(|plaintext| vec![plaintext.rows()]).collect();
         ring.engine().pack_factors(&mut factors, 0, &sources, &(0..basis.len()).collect::<Vec<_>>());
         Ok(Self { ring, basis, factors: Arc::new(factors) })

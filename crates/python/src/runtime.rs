@@ -5,7 +5,9 @@ use std::thread::available_parallelism;
 
 use clathrate_arith::Isa;
 use clathrate_ckks::Runtime;
-use clathrate_ckks::parameters::{DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, Rescale, Switching};
+use clathrate_ckks::parameters::{
+    DEFAULT_KEY_EXPANSION, DEFAULT_PLAINTEXT_CACHE_BYTES, DEFAULT_TABLE_BYTES, Rescale, Switching,
+};
 use clathrate_lattice::switch::{DEFAULT_DERIVED_KEY_BYTES, SwitchMethod};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -109,6 +111,9 @@ impl PyRuntime {
                 threads: Some(given.threads.unwrap_or_else(get_threads)),
                 key_expansion: Some(given.key_expansion.unwrap_or(DEFAULT_KEY_EXPANSION)),
                 key_cache_bytes: Some(given.key_cache_bytes.unwrap_or(DEFAULT_DERIVED_KEY_BYTES)),
+                plaintext_cache_bytes: Some(
+                    given.plaintext_cache_bytes.unwrap_or(DEFAULT_PLAINTEXT_CACHE_BYTES),
+                ),
                 table_bytes: Some(given.table_bytes.unwrap_or(DEFAULT_TABLE_BYTES)),
                 ..given
             },
@@ -154,8 +159,9 @@ impl PyRuntime {
         rescale: &str,
         device: &str,
         table_mib: Option<Real>,
+        plaintext_cache_mib: Option<Real>,
     ) -> PyResult<Self> {
-        let (key_expansion, key_cache_mib) = (Real::given(key_expansion), Real::given(key_cache_mib));
+        let key_expansion = Real::given(key_expansion);
         let threads = threads.map(|threads| thread_count(py, threads)).transpose()?;
         let rescale = [Rescale::Automatic, Rescale::Explicit]
             .into_iter()
@@ -182,19 +188,16 @@ impl PyRuntime {
                 "use 0 (nothing is derived) or more, inf for no limit",
             ));
         }
-        let key_cache_bytes = match key_cache_mib {
-            None => None,
+        let cache_bytes = |name, mib| match Real::given(mib) {
+            None => Ok(None),
             // Saturates: infinity is no limit.
-            Some(mib) if mib >= 0.0 => Some((mib * MIB) as usize),
+            Some(mib) if mib >= 0.0 => Ok(Some((mib * MIB) as usize)),
             Some(mib) => {
-                return Err(out_of_range(
-                    py,
-                    "`key_cache_mib`",
-                    mib,
-                    "use 0 (nothing is kept) or more, inf for no limit",
-                ));
+                Err(out_of_range(py, name, mib, "use 0 (nothing is kept) or more, inf for no limit"))
             }
         };
+        let key_cache_bytes = cache_bytes("`key_cache_mib`", key_cache_mib)?;
+        let plaintext_cache_bytes = cache_bytes("`plaintext_cache_mib`", plaintext_cache_mib)?;
         let table_bytes = match Real::given(table_mib) {
             None => None,
             Some(mib) if mib > 0.0 => Some((mib * MIB) as usize),
@@ -209,6 +212,7 @@ impl PyRuntime {
             switching,
             key_expansion,
             key_cache_bytes,
+            plaintext_cache_bytes,
             rescale,
             table_bytes,
             profile: None,
@@ -248,6 +252,11 @@ impl PyRuntime {
     }
 
     #[getter]
+    fn plaintext_cache_mib(&self) -> f64 {
+        mebibytes(self.runtime.plaintext_budget())
+    }
+
+    #[getter]
     fn device(&self) -> &str {
         self.runtime.device()
     }
@@ -268,6 +277,7 @@ impl PyRuntime {
             self.rescale(),
             device,
             self.table_mib(),
+            self.plaintext_cache_mib(),
         )
             .into_pyobject(py)
     }
@@ -283,7 +293,7 @@ impl PyRuntime {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let isa = self.isa().map_or_else(|| "None".to_owned(), |isa| format!("'{isa}'"));
         Ok(format!(
-            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}', device='{}', table_mib={:?})",
+            "Runtime(threads={}, isa={isa}, switching={}, key_expansion={:?}, key_cache_mib={:?}, rescale='{}', device='{}', table_mib={:?}, plaintext_cache_mib={:?})",
             self.threads(),
             self.switching(py)?.repr()?,
             self.key_expansion(),
@@ -291,6 +301,7 @@ impl PyRuntime {
             self.rescale(),
             self.device(),
             self.table_mib(),
+            self.plaintext_cache_mib(),
         ))
     }
 }

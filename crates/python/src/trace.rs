@@ -160,6 +160,16 @@ impl PyRecording {
         self.recording.peak_array_bytes()
     }
 
+    #[getter]
+    fn plaintext_bytes(&self) -> usize {
+        self.recording.plaintext_bytes()
+    }
+
+    #[getter]
+    fn encoding_seconds(&self) -> f64 {
+        self.recording.encoding_cost().nanoseconds * 1e-9
+    }
+
     fn explain(&self) -> String {
         self.recording.to_string()
     }

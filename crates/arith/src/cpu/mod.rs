@@ -171,13 +171,13 @@ impl CpuEngine {
         self
     }
 
-    /// An engine for the same moduli at another degree, with the same kernels, threads and pool of buffers,
-    /// and without a meter.
+    /// An engine for the same moduli at another degree, with the same kernels, threads, pool of buffers
+    /// and meter.
     pub fn of_degree(&self, degree: usize) -> Result<Self, ArithError> {
         let moduli: Vec<u64> = self.moduli.iter().map(Modulus::value).collect();
         let engine = Self::new(degree, &moduli, self.isa)?;
-        let (memory, threads) = (self.memory.clone(), self.threads.clone());
-        Ok(Self { memory, threads, shares_small_work: self.shares_small_work, ..engine })
+        let (memory, threads, meter) = (self.memory.clone(), self.threads.clone(), self.meter.clone());
+        Ok(Self { memory, threads, meter, shares_small_work: self.shares_small_work, ..engine })
     }
 
     /// The meter that counts passes over rows, if any.
@@ -588,6 +588,11 @@ impl Engine for CpuEngine {
 
     fn zeroed_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
         Factors::zeroed(shape, self.degree, moduli.iter().map(|&i| (i, self.moduli[i].bits())))
+    }
+
+    fn scratch_factors(&self, shape: FactorShape, moduli: &[usize]) -> Factors {
+        let moduli = moduli.iter().map(|&i| (i, self.moduli[i].bits()));
+        Factors::scratch(&self.memory, shape, self.degree, moduli)
     }
 
     fn pack_factors(

@@ -48,8 +48,12 @@ pub struct ConversionOptions {
 }
 
 impl Keepable for ConversionPlan {
-    fn encoded_bytes(&self) -> usize {
-        self.plaintext_bytes()
+    fn kept_bytes(&self) -> usize {
+        self.maps.iter().map(Keepable::kept_bytes).sum()
+    }
+
+    fn pass(&mut self) {
+        self.maps.iter_mut().for_each(Keepable::pass);
     }
 }
 
@@ -93,7 +97,11 @@ impl ConversionPlan {
         let inputs = (x.layout().of_rows(1), x.level().0, x.scale().to_bits(), options);
         purpose.update(x.params().digest());
         purpose.update(format!("{inputs:?} {}", x.params().rank()).as_bytes());
-        evaluator.kept().plan(&purpose, || Self::new(x, options))
+        evaluator.kept_plan(x, &purpose, || {
+            let mut plan = Self::new(x, options)?;
+            plan.maps.iter_mut().for_each(LinearTransformPlan::keep_within_budget);
+            Ok(plan)
+        })
     }
 
     /// The plan for arrays like `x`, at its level and scale, to the other encoding.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::{LatticeError, Level};
 
-use super::kept::KeptPlans;
-use super::recording::Recording;
+use super::kept::{Keepable, KeptPlans};
+use super::recording::{NeededPlaintexts, Recording};
 use crate::arrays::memory::Footprint;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::encoding::Matrix;
@@ -243,6 +243,33 @@ impl Evaluator {
     #[must_use]
     pub fn kept(&self) -> &KeptPlans {
         &self.kept
+    }
+
+    /// The plan for a purpose, which `make` makes unless this evaluator keeps it. Dry runs keep all plans,
+    /// which have no plaintexts there.
+    pub(crate) fn kept_plan<P: Keepable>(
+        &self,
+        x: &Ciphertext,
+        purpose: &blake3::Hasher,
+        make: impl FnOnce() -> Result<P, CkksError>,
+    ) -> Result<Arc<P>, CkksError> {
+        let budget = if x.is_symbol() { usize::MAX } else { self.params.runtime().plaintext_budget() };
+        self.kept.plan(purpose, budget, make)
+    }
+
+    /// Records that plaintexts for `x` are needed.
+    pub(crate) fn record_plaintexts(
+        &self,
+        x: &Ciphertext,
+        needed: impl FnOnce() -> Result<NeededPlaintexts, CkksError>,
+    ) -> Result<(), CkksError> {
+        if let Keys::Recorded(recording) = &self.keys
+            && x.is_symbol()
+        {
+            let (needed, budget) = (needed()?, self.params.runtime().plaintext_budget());
+            recording.lock().unwrap_or_else(PoisonError::into_inner).add_plaintexts(needed, budget);
+        }
+        Ok(())
     }
 
     /// The parameters.
@@ -579,9 +606,8 @@ impl Evaluator {
     /// Records the cost of encoding `polynomials` polynomials as operands for `x`.
     pub(crate) fn record_encoding(&self, x: &Ciphertext, polynomials: usize) -> Result<(), CkksError> {
         self.record(x, || {
-            Ok(x.params
-                .transforms_cost(x.level, x.params.degree())
-                .times(polynomials as f64 / x.layout.bundles() as f64))
+            let cost = x.params.encoding_cost(x.params.chain().ring(), &x.params.chain().basis(x.level));
+            Ok(cost.times(polynomials as f64 / x.layout.bundles() as f64))
         })
     }
 

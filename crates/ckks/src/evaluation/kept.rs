@@ -1,28 +1,89 @@
 //! Plans that evaluators keep with their encoded plaintexts, which take longer to make than to use.
+//!
+//! Plans are kept within a byte budget ([`Runtime::plaintext_cache_bytes`](crate::Runtime)). Where it is
+//! spent, a new plan takes the place of plans that were not used since it was last asked for. So a
+//! computation that uses more than fits, again and again, keeps the same plans all the time, and encodes the
+//! others for each use; a dry run counts on this ([`Recording`](super::recording::Recording)).
 
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use blake3::{Hash, Hasher};
 
 use crate::error::CkksError;
 
-/// Plans that are kept.
-const MAX_PLANS: usize = 64;
+/// Plans that are kept, whatever their size.
+const MAX_PLANS: usize = 1024;
 
-/// Bytes of encoded plaintexts that are kept, all plans together; the plan that was used last is kept
-/// whatever its size.
-pub(crate) const MAX_BYTES: usize = 1 << 30;
+/// Purposes that are remembered without a plan.
+const MAX_REMEMBERED: usize = 4096;
 
 /// A plan that is made once for a purpose.
 pub(crate) trait Keepable: Any + Send + Sync {
-    /// Bytes of its encoded plaintexts.
-    fn encoded_bytes(&self) -> usize;
+    /// Bytes that the plan takes with all of its plaintexts encoded.
+    fn kept_bytes(&self) -> usize;
+
+    /// Tells the plan that it is not kept, so that there is no use in keeping its plaintexts.
+    fn pass(&mut self);
 }
 
-/// Purposes and their plans; the one that was used last is in front.
-type Plans = VecDeque<(Hash, Arc<dyn Keepable>)>;
+/// A plan that is kept.
+struct Kept {
+    plan: Arc<dyn Keepable>,
+    bytes: usize,
+    /// When it was asked for last.
+    asked: u64,
+}
+
+#[derive(Default)]
+struct Plans {
+    kept: HashMap<Hash, Kept>,
+    bytes: usize,
+    /// When the purposes without a plan were asked for, in this order.
+    remembered: VecDeque<(Hash, u64)>,
+    /// How often plans were asked for; serves as the clock.
+    asked: u64,
+}
+
+impl Plans {
+    /// The time at which a purpose without a plan was asked for last; forgets it.
+    fn recall(&mut self, purpose: &Hash) -> Option<u64> {
+        let place = self.remembered.iter().position(|(known, _)| known == purpose)?;
+        self.remembered.remove(place).map(|(_, asked)| asked)
+    }
+
+    fn remember(&mut self, purpose: Hash, asked: u64) {
+        self.recall(&purpose);
+        self.remembered.push_back((purpose, asked));
+        if self.remembered.len() > MAX_REMEMBERED {
+            self.remembered.pop_front();
+        }
+    }
+
+    /// Makes room for `bytes` by giving up plans that were not asked for since `before`. Returns whether
+    /// there is room; if not, nothing was given up.
+    fn make_room(&mut self, bytes: usize, before: Option<u64>, budget: usize) -> bool {
+        let mut old: Vec<(u64, Hash, usize)> = self
+            .kept
+            .iter()
+            .filter(|(_, kept)| before.is_some_and(|before| kept.asked < before))
+            .map(|(purpose, kept)| (kept.asked, *purpose, kept.bytes))
+            .collect();
+        old.sort_unstable_by_key(|&(asked, ..)| asked);
+        let (mut left, mut count, mut given_up) = (self.bytes, self.kept.len(), 0);
+        while count >= MAX_PLANS || left.saturating_add(bytes) > budget {
+            let Some(&(_, _, own)) = old.get(given_up) else { return false };
+            (left, count, given_up) = (left - own, count - 1, given_up + 1);
+        }
+        for (asked, purpose, bytes) in old.into_iter().take(given_up) {
+            self.kept.remove(&purpose);
+            self.bytes -= bytes;
+            self.remember(purpose, asked);
+        }
+        true
+    }
+}
 
 /// Plans by what they are for; clones share them.
 #[derive(Clone, Default)]
@@ -30,7 +91,7 @@ pub struct KeptPlans(Arc<Mutex<Plans>>);
 
 impl std::fmt::Debug for KeptPlans {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "KeptPlans({})", self.plans().len())
+        write!(f, "KeptPlans({})", self.plans().kept.len())
     }
 }
 
@@ -39,30 +100,43 @@ impl KeptPlans {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The plan for a purpose, which `make` makes unless it is kept. Purposes of different types of plans
-    /// have different names.
+    /// The plan for a purpose, which `make` makes unless it is kept; all plans together take at most `budget`
+    /// bytes. Purposes of different types of plans have different names.
     pub(crate) fn plan<P: Keepable>(
         &self,
         purpose: &Hasher,
+        budget: usize,
         make: impl FnOnce() -> Result<P, CkksError>,
     ) -> Result<Arc<P>, CkksError> {
         let purpose = purpose.finalize();
-        let known = self.plans().iter().find(|(kept, _)| *kept == purpose).map(|(_, plan)| plan.clone());
-        let known = known.map(|plan| -> Arc<dyn Any + Send + Sync> { plan });
-        let plan = match known.and_then(|plan| plan.downcast::<P>().ok()) {
-            Some(plan) => plan,
-            None => Arc::new(make()?),
+        let known = {
+            let mut plans = self.plans();
+            plans.asked += 1;
+            let asked = plans.asked;
+            plans.kept.get_mut(&purpose).and_then(|kept| {
+                let plan: Arc<dyn Any + Send + Sync> = kept.plan.clone();
+                kept.asked = asked;
+                plan.downcast::<P>().ok()
+            })
         };
+        if let Some(plan) = known {
+            return Ok(plan);
+        }
+        let mut plan = make()?;
+        let bytes = plan.kept_bytes();
         let mut plans = self.plans();
-        plans.retain(|(kept, _)| *kept != purpose);
-        plans.push_front((purpose, plan.clone()));
-        let mut bytes = 0;
-        let within = plans.iter().take(MAX_PLANS).take_while(|(_, plan)| {
-            bytes += plan.encoded_bytes();
-            bytes <= MAX_BYTES
-        });
-        let kept = within.count().max(1);
-        plans.truncate(kept);
+        let (asked, before) = (plans.asked, plans.recall(&purpose));
+        if !plans.make_room(bytes, before, budget) {
+            plans.remember(purpose, asked);
+            plan.pass();
+            return Ok(Arc::new(plan));
+        }
+        let plan = Arc::new(plan);
+        // Another thread may have made it meanwhile.
+        if let Some(other) = plans.kept.insert(purpose, Kept { plan: plan.clone(), bytes, asked }) {
+            plans.bytes -= other.bytes;
+        }
+        plans.bytes += bytes;
         Ok(plan)
     }
 }
@@ -72,11 +146,18 @@ mod tests {
     use super::*;
 
     #[derive(Debug)]
-    struct Sized(usize);
+    struct Sized {
+        bytes: usize,
+        passed: bool,
+    }
 
     impl Keepable for Sized {
-        fn encoded_bytes(&self) -> usize {
-            self.0
+        fn kept_bytes(&self) -> usize {
+            self.bytes
+        }
+
+        fn pass(&mut self) {
+            self.passed = true;
         }
     }
 
@@ -84,10 +165,14 @@ mod tests {
     struct Other;
 
     impl Keepable for Other {
-        fn encoded_bytes(&self) -> usize {
+        fn kept_bytes(&self) -> usize {
             0
         }
+
+        fn pass(&mut self) {}
     }
+
+    const BUDGET: usize = 100;
 
     fn purpose(name: usize) -> Hasher {
         let mut purpose = Hasher::new();
@@ -98,37 +183,58 @@ mod tests {
     /// How many plans are made where those with these names and sizes are asked for one after the other.
     fn made(asked: &[(usize, usize)]) -> usize {
         let (plans, mut count) = (KeptPlans::default(), 0);
-        for &(name, size) in asked {
+        for &(name, bytes) in asked {
             let make = || {
                 count += 1;
-                Ok(Sized(size))
+                Ok(Sized { bytes, passed: false })
             };
-            assert_eq!(plans.plan(&purpose(name), make).expect("a plan").0, size);
+            let plan = plans.plan(&purpose(name), BUDGET, make).expect("a plan");
+            let kept: usize = plans.plans().kept.values().map(|kept| kept.bytes).sum();
+            assert!(kept == plans.plans().bytes && kept <= BUDGET);
+            assert_eq!(
+                (plan.bytes, plan.passed),
+                (bytes, !plans.plans().kept.contains_key(&purpose(name).finalize()))
+            );
         }
         count
     }
 
     #[test]
-    fn plans_are_made_once_within_their_limits() {
+    fn plans_are_made_once_within_the_budget() {
         assert_eq!(made(&[(1, 8), (2, 8), (1, 8), (2, 8)]), 2);
-        // The one that was used longest ago goes first.
-        let half = MAX_BYTES / 2;
-        assert_eq!(made(&[(1, half), (2, half), (1, half), (3, half), (1, half), (3, half)]), 3);
-        assert_eq!(made(&[(1, half), (2, half), (3, half), (1, half)]), 4);
-        // One that is too large alone is kept until the next one.
-        assert_eq!(made(&[(1, 2 * MAX_BYTES), (1, 2 * MAX_BYTES), (2, 8), (1, 2 * MAX_BYTES)]), 3);
-        let many: Vec<(usize, usize)> = (0..=MAX_PLANS).map(|name| (name, 1)).collect();
-        assert_eq!(made(&[&many[..], &[(1, 1), (0, 1)]].concat()), MAX_PLANS + 2);
+        assert_eq!(made(&[(1, 50), (2, 50), (1, 50), (2, 50)]), 2);
+        // One that is too large alone is never kept.
+        assert_eq!(made(&[(1, 101), (1, 101), (2, 8), (1, 101), (2, 8)]), 4);
+        let many: Vec<(usize, usize)> = (0..=MAX_PLANS).map(|name| (name, 0)).collect();
+        assert_eq!(made(&[&many[..], &[(0, 0), (1, 0)]].concat()), MAX_PLANS + 1);
+    }
+
+    #[test]
+    fn a_round_of_too_many_keeps_the_same_ones() {
+        // Three of four fit: each round makes the fourth alone.
+        let round = [(1, 30), (2, 30), (3, 30), (4, 30)];
+        assert_eq!(made(&round.repeat(5)), 3 + 5);
+    }
+
+    #[test]
+    fn plans_that_are_no_longer_used_make_room() {
+        // The second round of other plans finds the old ones unused.
+        let (old, new) = ([(1, 50), (2, 50)], [(3, 40), (4, 40)]);
+        assert_eq!(made(&[&old.repeat(3)[..], &new.repeat(5)].concat()), 2 + 4);
+        // None is given up where that would not make room enough.
+        assert_eq!(made(&[(1, 60), (2, 40), (3, 101), (3, 101), (1, 60), (2, 40)]), 4);
+        assert_eq!(made(&[(1, 60), (3, 50), (2, 40), (3, 50), (1, 60), (2, 40)]), 5);
     }
 
     #[test]
     fn errors_keep_nothing_and_types_are_told_apart() {
         let plans = KeptPlans::default();
         let refused =
-            plans.plan(&purpose(1), || Err::<Sized, _>(CkksError::Internal { operation: "a test" }));
-        assert!(refused.is_err() && plans.plans().is_empty());
-        plans.plan(&purpose(1), || Ok(Sized(1))).expect("a plan");
-        plans.plan(&purpose(1), || Ok(Other)).expect("a plan of another type");
-        assert_eq!(plans.plans().len(), 1);
+            plans.plan(&purpose(1), BUDGET, || Err::<Sized, _>(CkksError::Internal { operation: "a test" }));
+        assert!(refused.is_err() && plans.plans().kept.is_empty());
+        plans.plan(&purpose(1), BUDGET, || Ok(Sized { bytes: 1, passed: false })).expect("a plan");
+        plans.plan(&purpose(1), BUDGET, || Ok(Other)).expect("a plan of another type");
+        let plans = plans.plans();
+        assert_eq!((plans.kept.len(), plans.bytes), (1, 0));
     }
 }

@@ -20,6 +20,48 @@ pub struct StageCost {
     pub cost: Cost,
 }
 
+/// Whether the encoded plaintexts of a plan are kept for its next use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// As long as the plan.
+    Always,
+    /// With the plan by an evaluator, within its byte budget.
+    WithinBudget,
+    /// They are encoded for each use.
+    Never,
+}
+
+/// Encoded plaintexts that one use of a plan takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeededPlaintexts {
+    /// The plan's number.
+    pub(crate) plan: u64,
+    pub(crate) keeping: Keeping,
+    /// Bytes of all of them.
+    pub(crate) bytes: usize,
+    /// Bytes of those that are encoded together where they are not kept.
+    pub(crate) bytes_at_once: usize,
+    /// The cost of encoding them.
+    pub(crate) cost: Cost,
+    /// How often they are encoded for one use where they are not kept.
+    pub(crate) times: usize,
+}
+
+/// The encoded plaintexts of a computation that runs again and again.
+#[derive(Debug, Clone, Default)]
+struct Plaintexts {
+    /// By the number of the plan, whether they are kept.
+    plans: BTreeMap<u64, bool>,
+    /// Bytes that plans keep for as long as they exist.
+    held: usize,
+    /// Bytes that an evaluator keeps within its budget.
+    kept: usize,
+    /// The most bytes that are encoded together and dropped.
+    dropped: usize,
+    /// The cost of encoding those that are kept, in the first run.
+    first: Cost,
+}
+
 /// Everything that a dry run records.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
@@ -30,6 +72,7 @@ pub struct Recording {
     /// Names of the open stages, outermost first.
     open: Vec<String>,
     meter: Arc<MemoryMeter>,
+    plaintexts: Plaintexts,
     /// How often each recorded operation counts: a circuit that runs for each bundle on data runs once on
     /// symbols.
     repeats: Repeats,
@@ -112,6 +155,48 @@ impl Recording {
         }
     }
 
+    /// Adds the plaintexts of one use of a plan. Those that are kept are encoded in the first run alone; the
+    /// cost of others is part of the open stage. An evaluator keeps those that it needs first, while they fit
+    /// ([`KeptPlans`](super::kept::KeptPlans)), or others that it needs more often, which costs less than
+    /// counted here.
+    pub(crate) fn add_plaintexts(&mut self, needed: NeededPlaintexts, budget: usize) {
+        let NeededPlaintexts { plan, keeping, bytes, bytes_at_once, cost, times } = needed;
+        let own = &mut self.plaintexts;
+        let is_kept = match own.plans.get(&plan) {
+            Some(&is_kept) => is_kept,
+            None => {
+                let is_kept = match keeping {
+                    Keeping::Always => true,
+                    Keeping::WithinBudget => own.kept.saturating_add(bytes) <= budget,
+                    Keeping::Never => false,
+                };
+                if is_kept {
+                    *(if keeping == Keeping::Always { &mut own.held } else { &mut own.kept }) += bytes;
+                    own.first += cost;
+                }
+                own.plans.insert(plan, is_kept);
+                is_kept
+            }
+        };
+        if !is_kept {
+            own.dropped = own.dropped.max(bytes_at_once);
+            self.add_cost(cost.times(times as f64));
+        }
+    }
+
+    /// Bytes of encoded plaintexts: those that are kept from run to run, and the most that are encoded
+    /// together and dropped.
+    #[must_use]
+    pub fn plaintext_bytes(&self) -> usize {
+        self.plaintexts.held + self.plaintexts.kept + self.plaintexts.dropped
+    }
+
+    /// The cost of encoding the plaintexts that are kept: the first run takes so much more than others.
+    #[must_use]
+    pub fn encoding_cost(&self) -> Cost {
+        self.plaintexts.first
+    }
+
     pub(crate) fn enter(&mut self, name: &str) {
         self.open.push(name.to_owned());
     }
@@ -151,7 +236,7 @@ impl Recording {
         &self.stages
     }
 
-    /// Cost of the whole computation.
+    /// Cost of the whole computation, with plaintexts encoded that are kept.
     #[must_use]
     pub fn cost(&self) -> Cost {
         let mut sum = Cost::default();
@@ -190,6 +275,14 @@ impl fmt::Display for Recording {
         self.stages.iter().try_for_each(|stage| line(f, &stage.name, &stage.cost, width))?;
         line(f, "all", &self.cost(), width)?;
         writeln!(f, "  arrays take at most {:.2} MiB at once", self.peak_array_bytes() as f64 / MIB)?;
+        if self.plaintext_bytes() > 0 {
+            writeln!(
+                f,
+                "  encoded plaintexts take {:.2} MiB, and {:.3} ms more in the first run",
+                self.plaintext_bytes() as f64 / MIB,
+                self.encoding_cost().nanoseconds / 1e6
+            )?;
+        }
         f.write_str("  predicted for one thread; keys are counted each time they are read")
     }
 }

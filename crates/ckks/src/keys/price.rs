@@ -5,15 +5,22 @@ use std::ops::AddAssign;
 use clathrate_arith::ProductCounts;
 use clathrate_arith::cpu::transform_class;
 use clathrate_arith::product::LeftMatrix;
-use clathrate_lattice::Level;
 use clathrate_lattice::noise::NoiseDigits;
 use clathrate_lattice::switch::{MachineProfile, SwitchCounts, SwitchMethod};
+use clathrate_lattice::{Basis, Level, Ring};
 
 use super::definition::KeyDefinition;
 use super::route::Route;
 use crate::error::CkksError;
 use crate::names::Operation;
 use crate::parameters::Params;
+
+/// The transform of the numbers of a plaintext in double precision takes as long as so many transforms modulo
+/// a prime of the fastest class (6 to 9 on three processors).
+const EMBEDDING_TRANSFORMS: f64 = 8.0;
+
+/// The reduction and the packing of one row of a plaintext take as long as so many products of rows.
+const ENCODING_PASSES: usize = 3;
 
 /// Unit operations and predicted time, one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -140,6 +147,11 @@ impl KeyDefinition {
             rescale: self.params.rescale_cost(level, self.columns()),
             extended_primes: tables.extended().len(),
         })
+    }
+
+    /// The primes over which the plaintexts of such a linear transform are encoded.
+    pub(crate) fn transform_basis(&self, level: Level) -> Result<Basis, CkksError> {
+        Ok(self.switcher()?.transform_tables_for(level, self.most)?.extended().clone())
     }
 
     /// The cost at `level` of `rotations` rotations by keys of this kind, each of the sum before it, with one
@@ -386,6 +398,25 @@ impl Params {
     pub(crate) fn transforms_cost(&self, level: Level, degree: usize) -> Cost {
         let primes = self.chain().basis(level).len();
         Cost { transforms: primes as f64, ..self.transforms_time(primes, degree) }
+    }
+
+    /// The cost of encoding one plaintext over `basis` for the ring `ring`, which may be a subring: the
+    /// transform of its numbers in double precision, then for each prime a reduction, a transform and the
+    /// packing.
+    pub(crate) fn encoding_cost(&self, ring: &Ring, basis: &Basis) -> Cost {
+        let (degree, engine, moduli) = (ring.degree(), ring.engine(), ring.moduli());
+        let time = |profile: &MachineProfile, class: &dyn Fn(usize) -> usize| {
+            let times = profile.at(degree);
+            let rows: f64 = basis.indices().iter().map(|&index| times.transform[class(index)]).sum();
+            let embedding = EMBEDDING_TRANSFORMS * times.transform[0];
+            profile.overhead * (embedding + rows + (ENCODING_PASSES * basis.len()) as f64 * times.product)
+        };
+        Cost {
+            nanoseconds: time(self.machine_profile(), &|index| engine.transform_class(index)),
+            price: time(MachineProfile::reference(), &|index| transform_class(&moduli[index])),
+            transforms: basis.len() as f64,
+            ..Cost::default()
+        }
     }
 
     /// The cost of integer combinations of arrays at `level` by the rows of `matrix`: the product of `matrix`

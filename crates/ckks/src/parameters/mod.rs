@@ -38,8 +38,8 @@ pub use key_switching::{KeyModulus, KeySwitching};
 pub(crate) use packing_ring::{SMALLER_RING_LEVEL, packing_rounding};
 pub use presets::{Preset, preset, preset_names, presets};
 pub use runtime::{
-    DEFAULT_KEY_EXPANSION, DEFAULT_TABLE_BYTES, DeviceDescription, EngineFactory, EngineRequest, PROCESSOR,
-    Rescale, Runtime, Switching,
+    DEFAULT_KEY_EXPANSION, DEFAULT_PLAINTEXT_CACHE_BYTES, DEFAULT_TABLE_BYTES, DeviceDescription,
+    EngineFactory, EngineRequest, PROCESSOR, Rescale, Runtime, Switching,
 };
 pub use scales::ScaleWarning;
 pub use segments::Segment;
@@ -539,6 +539,11 @@ impl Params {
     #[must_use]
     pub fn machine_profile(&self) -> &MachineProfile {
         &self.0.family.planning().profile
+    }
+
+    /// Whether the machine model is that of the library, not of this machine.
+    pub(crate) fn has_built_in_profile(&self) -> bool {
+        matches!(self.0.family.planning().origin, ProfileOrigin::BuiltIn { .. })
     }
 
     fn planning(&self) -> Option<&PlannerSettings> {

@@ -21,6 +21,9 @@ pub const DEFAULT_KEY_EXPANSION: f64 = 4.0;
 /// Most bytes of tables unless the runtime says otherwise: about twice what the largest preset takes.
 pub const DEFAULT_TABLE_BYTES: usize = 256 << 20;
 
+/// Most bytes of encoded plaintexts that an evaluator keeps unless the runtime says otherwise.
+pub const DEFAULT_PLAINTEXT_CACHE_BYTES: usize = 1 << 30;
+
 /// Which switching method each level uses. Results of different methods agree up to noise; those of one
 /// method are equal bit for bit on all machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -200,6 +203,9 @@ pub struct Runtime {
     /// Most bytes of derived keys that are kept, over all keys; absent for
     /// [`clathrate_lattice::switch::DEFAULT_DERIVED_KEY_BYTES`].
     pub key_cache_bytes: Option<usize>,
+    /// Most bytes of encoded plaintexts of linear maps that an evaluator keeps, over all maps; absent for
+    /// [`DEFAULT_PLAINTEXT_CACHE_BYTES`]. Others are encoded for each use.
+    pub plaintext_cache_bytes: Option<usize>,
     /// Who rescales products.
     pub rescale: Rescale,
     /// Most bytes of the tables of one parameter set, which take time and memory before anything is
@@ -249,6 +255,12 @@ impl Runtime {
             self.engine_for(&EngineRequest { degree, moduli, isa, threads: 1 })
         };
         tune::measure(self.kernels()?, &engine, progress)
+    }
+
+    /// Most bytes of encoded plaintexts that an evaluator keeps.
+    #[must_use]
+    pub fn plaintext_budget(&self) -> usize {
+        self.plaintext_cache_bytes.unwrap_or(DEFAULT_PLAINTEXT_CACHE_BYTES)
     }
 
     /// The times that serve where none were measured.

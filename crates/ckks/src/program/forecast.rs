@@ -173,10 +173,10 @@ impl Forecast {
         self.key_bytes
     }
 
-    /// The bytes of arrays and keys together.
+    /// The bytes of arrays, keys and encoded plaintexts together.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.key_bytes + self.recording.peak_array_bytes()
+        self.key_bytes + self.recording.peak_array_bytes() + self.recording.plaintext_bytes()
     }
 
     /// The time by prices that are the same on every machine, by which programs are chosen.

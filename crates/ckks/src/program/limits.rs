@@ -22,7 +22,7 @@ pub struct CompileOptions {
     pub security: f64,
     /// The most bytes of evaluation keys in memory.
     pub key_bytes: Option<usize>,
-    /// The most bytes of arrays and evaluation keys in memory.
+    /// The most bytes of arrays, evaluation keys and encoded plaintexts in memory.
     pub memory: Option<usize>,
     /// The ways to write the function differently that are tried.
     pub passes: Vec<Pass>,

@@ -164,7 +164,7 @@ impl Search<'_> {
         }
         let mib = |bytes: usize| bytes as f64 / 1_048_576.0;
         let keys = ("evaluation keys", self.options.key_bytes, forecast.key_bytes());
-        let all = ("arrays and keys", self.options.memory, forecast.memory_bytes());
+        let all = ("arrays, keys and encoded plaintexts", self.options.memory, forecast.memory_bytes());
         for (what, most, found) in [keys, all] {
             if let Some(most) = most.filter(|&most| found > most) {
                 let reason = format!("the {what} take {:.1} MiB, more than {:.1} MiB", mib(found), mib(most));

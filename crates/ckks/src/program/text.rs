@@ -191,6 +191,10 @@ impl fmt::Display for Program {
             writeln!(f, "  bootstraps  {}", bootstraps.join("; "))?;
         }
         writeln!(f, "  keys        {:.1} MiB in memory", forecast.key_bytes() as f64 / MIB)?;
-        write!(f, "{}", forecast.recording())
+        write!(f, "{}", forecast.recording())?;
+        if self.params().has_built_in_profile() {
+            f.write_str("; times are those of a fast machine: `clathrate tune` measures this one")?;
+        }
+        Ok(())
     }
 }

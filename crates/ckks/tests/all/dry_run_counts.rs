@@ -7,8 +7,8 @@ use clathrate_ckks::circuits::encrypted_matrix::transpose;
 use clathrate_ckks::evaluation::combinations::ProductTerm;
 use clathrate_ckks::keys::{EncryptOptions, Values};
 use clathrate_ckks::{
-    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform, Params,
-    Polynomial, PolynomialBasis, SecretKey,
+    BootstrapOptions, BootstrapPlan, Ciphertext, CkksError, Encoding, Evaluator, LinearTransform,
+    LinearTransformOptions, Params, Polynomial, PolynomialBasis, Runtime, SecretKey,
 };
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -53,6 +53,13 @@ fn circuits() -> Vec<(&'static str, Box<Circuit>)> {
         ("conjugation", Box::new(|ev, x| ev.conjugate(x))),
         ("linear transform", Box::new(|ev, x| map(x, &[-3, 0, 1, 2, 9], 8).apply(ev, x))),
         ("dense linear transform", Box::new(|ev, x| map(x, &(0..24).collect::<Vec<_>>(), 1).apply(ev, x))),
+        (
+            "linear transform encoded for each use",
+            Box::new(|ev, x| {
+                let options = LinearTransformOptions { on_the_fly: true, ..Default::default() };
+                map(x, &[-3, 0, 1, 2, 9], 8).plan_with(x.params(), x.level(), options)?.run(ev, x)
+            }),
+        ),
         ("product with a diagonal", Box::new(|ev, x| map(x, &[0], 8).apply(ev, x))),
         ("sum of rows", Box::new(|ev, x| ev.total(x))),
         ("weighted sum of rows", Box::new(|ev, x| ev.total_weighted(x, &ramp(x.layout().columns())))),
@@ -243,5 +250,57 @@ fn dry_runs_of_bootstraps_count_the_transforms_and_products_that_run() {
             ((counts.forward + counts.inverse) as f64, counts.hadamard as f64),
             "{slots} slots, real {real}, raise keys {raise_keys}, {share} / 10 of the bytes"
         );
+    }
+}
+
+#[test]
+fn dry_runs_know_which_plaintexts_are_encoded_again() {
+    // Maps of one size, so that this many of three fit; the second is used again in some runs.
+    for (fitting, twice) in [(0, false), (1, false), (2, false), (3, false), (1, true), (2, true), (3, true)]
+    {
+        let (params, meter) = metered("insecure_small");
+        let maps = |x: &Ciphertext| [3, 5, 6].map(|first| map(x, &(first..first + 6).collect::<Vec<_>>(), 8));
+        let all = |ev: &Evaluator, x: &Ciphertext| {
+            let [one, two, three] = maps(x);
+            let y = ev.add(&ev.add(&one.apply(ev, x)?, &two.apply(ev, x)?)?, &three.apply(ev, x)?)?;
+            if twice { ev.add(&y, &two.apply(ev, x)?) } else { Ok(y) }
+        };
+        let shape = [params.slot_count()];
+        let bytes_of_one = {
+            let recorder = Evaluator::recording(&params);
+            let symbol = recorder.symbol(&shape, Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+            let [one, ..] = maps(&symbol);
+            one.apply(&recorder, &symbol).expect("a map");
+            recorder.recorded().plaintext_bytes()
+        };
+        let runtime = Runtime {
+            // The numbers of the diagonals count too.
+            plaintext_cache_bytes: Some(fitting * (bytes_of_one + 6 * 8 * 16)),
+            ..params.runtime().clone()
+        };
+        let params = params.under(&runtime).expect("parameters");
+        let owner = secret(&params, 1);
+        let recorder = Evaluator::recording(&params);
+        let symbol = recorder.symbol(&shape, Encoding::Slots, params.max_level(), 1.0).expect("a symbol");
+        all(&recorder, &symbol).expect("a dry run");
+        let recorded = recorder.recorded();
+        let ev = evaluator(&owner, recorded.needs());
+        let x = encrypt_as(&owner, &Values::Real(ramp(shape[0])), &shape, options(Encoding::Slots), 2);
+        for run in 0..4 {
+            meter.take();
+            all(&ev, &x).expect("the circuit");
+            let counts = meter.take();
+            let again = (counts.forward + counts.inverse) as f64;
+            let first = if run == 0 { recorded.encoding_cost().transforms } else { 0.0 };
+            let predicted = recorded.cost().transforms + first;
+            if twice {
+                // What is used more often may be kept instead, which saves more.
+                assert!(again <= predicted, "{fitting} fit, run {run}: {again}, {predicted} predicted");
+            } else {
+                assert_eq!(predicted, again, "{fitting} fit, run {run}");
+            }
+        }
+        // With a map's bytes for each that is kept, and for one that is encoded and dropped.
+        assert_eq!(recorded.plaintext_bytes(), (fitting + usize::from(fitting < 3)) * bytes_of_one);
     }
 }

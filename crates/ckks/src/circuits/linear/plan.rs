@@ -16,19 +16,21 @@
 //! the iteration is MinKS [ARK: Kim et al., MICRO 2022, sec. IV].
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, PackedPlaintexts};
 use serde::{Deserialize, Serialize};
 
+use super::encode::MOST_AT_ONCE;
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::encoding::check_headroom;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::levels::same_scale;
-use crate::evaluation::recording::Recording;
+use crate::evaluation::recording::{Keeping, Recording};
 use crate::keys::{Cost, KeyNeeds, TransformCosts};
 use crate::parameters::Params;
 
@@ -77,6 +79,13 @@ pub(super) struct Step {
     pub(super) terms: Vec<Term>,
 }
 
+impl Step {
+    /// The indices of the baby steps that its diagonals multiply.
+    pub(super) fn inputs(&self) -> Vec<usize> {
+        self.terms.iter().map(|term| term.baby).collect()
+    }
+}
+
 /// Iterated rotations. Baby steps are all multiples of `baby` from 0 on; giant steps are ascending multiples
 /// of `giant`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +99,7 @@ pub(super) struct Iteration {
 }
 
 /// The encoded diagonals of each giant step, by the indices of the primes of their basis.
-type Plaintexts = HashMap<Vec<usize>, Arc<Vec<PackedPlaintexts>>>;
+pub(super) type EncodedSteps = HashMap<Vec<usize>, Arc<Vec<PackedPlaintexts>>>;
 
 /// The circuit of one linear transform for inputs of one level and scale. It takes one level.
 #[derive(Debug)]
@@ -112,12 +121,19 @@ pub struct LinearTransformPlan {
     fewest_keys: usize,
     /// Predicted price of the rotations, by which plans are compared.
     price: f64,
-    /// Whether plaintexts are not kept.
-    pub(super) on_the_fly: bool,
+    /// Whether plaintexts are kept.
+    pub(super) keeping: Keeping,
+    /// Most bytes of plaintexts that are encoded together where they are not kept.
+    pub(super) most_at_once: usize,
+    /// Tells the plan from all others of this process.
+    pub(super) id: u64,
     /// Number of bodies that share the mask of the inputs.
-    bodies: usize,
-    pub(super) plaintexts: Mutex<Plaintexts>,
+    pub(super) bodies: usize,
+    pub(super) plaintexts: Mutex<EncodedSteps>,
 }
+
+/// The number of plans that this process made.
+static PLANS: AtomicU64 = AtomicU64::new(0);
 
 /// One way to split the rotations into baby and giant steps.
 struct Split {
@@ -426,7 +442,9 @@ impl LinearTransform {
             key_bytes,
             fewest_keys: fewest,
             price,
-            on_the_fly: options.on_the_fly,
+            keeping: if options.on_the_fly { Keeping::Never } else { Keeping::Always },
+            most_at_once: MOST_AT_ONCE,
+            id: PLANS.fetch_add(1, Ordering::Relaxed),
             bodies,
             plaintexts: Mutex::default(),
         })
@@ -449,7 +467,7 @@ impl LinearTransformPlan {
     /// Whether diagonals are encoded again for each use.
     #[must_use]
     pub fn is_on_the_fly(&self) -> bool {
-        self.on_the_fly
+        self.keeping == Keeping::Never
     }
 
     /// Identifies this plan among those of its map.
@@ -532,7 +550,7 @@ impl LinearTransformPlan {
             output_scale,
             most_keys: Some(fewer),
             most_key_bytes: None,
-            on_the_fly: self.on_the_fly,
+            on_the_fly: self.is_on_the_fly(),
             bodies: Some(self.bodies),
         };
         self.transform

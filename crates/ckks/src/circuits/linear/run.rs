@@ -8,7 +8,8 @@ use clathrate_lattice::switch::hoisted::BabyStep;
 use clathrate_lattice::switch::{Extended, SwitchTables};
 use clathrate_lattice::{Bundle, Eval, PackedPlaintexts, SwitchKey, Switcher};
 
-use super::plan::{Iteration, LinearTransformPlan, transform_cost};
+use super::encode::Plaintexts;
+use super::plan::{Iteration, LinearTransformPlan, Step, transform_cost};
 use super::{LINEAR, LinearTransform};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Order, Padding, SecretName};
@@ -16,7 +17,7 @@ use crate::embedding::encoding_errors;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{KeyQuery, LevelsNeeded, check_slots};
-use crate::keys::{Cost, Found, HeldKey, Operation};
+use crate::keys::{Cost, Found, HeldKey, KeyDefinition, Operation};
 
 /// The keys of the plan's rotations, and the tables that all rotations by a single switch share.
 struct Rotations<'k> {
@@ -136,7 +137,8 @@ impl LinearTransformPlan {
             match self.repeated_rotations(evaluator, &x, iteration)? {
                 None => Vec::new(),
                 Some(found) => {
-                    let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
+                    let basis = self.params.chain().basis(self.level);
+                    let plaintexts = self.plaintexts(&basis)?;
                     evaluator
                         .for_each(&x.bundles, |bundle| self.iterate(bundle, iteration, &found, &plaintexts))?
                 }
@@ -145,8 +147,9 @@ impl LinearTransformPlan {
             match &self.found_rotations(evaluator, &x)? {
                 None => Vec::new(),
                 Some(rotations) if rotations.babies.is_empty() => {
-                    let plaintexts = self.plaintexts(&self.params.chain().basis(self.level))?;
-                    evaluator.for_each(&x.bundles, |bundle| self.multiply(bundle, &plaintexts[0]))?
+                    let basis = self.params.chain().basis(self.level);
+                    let plaintexts = self.plaintexts(&basis)?;
+                    evaluator.for_each(&x.bundles, |bundle| self.multiply(bundle, &plaintexts))?
                 }
                 Some(rotations) => {
                     let plaintexts = self.plaintexts(rotations.tables.extended())?;
@@ -216,7 +219,9 @@ impl LinearTransformPlan {
             find(iteration.baby, before - first)?,
             find(iteration.giant, after)?,
         ];
-        evaluator.record(x, || Ok(self.products_cost(x, self.params.chain().basis(self.level).len())))?;
+        let basis = self.params.chain().basis(self.level);
+        evaluator.record(x, || Ok(self.products_cost(x, basis.len())))?;
+        evaluator.record_plaintexts(x, || self.needed_plaintexts(&basis, x.layout.bundles()))?;
         Ok(match found {
             [Some(first), Some(baby), Some(giant)] if !x.is_symbol() => Some([first, baby, giant]),
             _ => None,
@@ -248,6 +253,13 @@ impl LinearTransformPlan {
         let giants = self.giants.iter().map(|giant| find(giant.steps)).collect::<Result<Vec<_>, _>>()?;
         if x.is_symbol() {
             evaluator.record(x, || self.cost(evaluator, x))?;
+            evaluator.record_plaintexts(x, || {
+                let basis = match self.rotations_definition(evaluator, x)? {
+                    None => self.params.chain().basis(self.level),
+                    Some(definition) => definition.transform_basis(self.level)?,
+                };
+                self.needed_plaintexts(&basis, x.layout.bundles())
+            })?;
             return Ok(None);
         }
         let (babies, giants): (Vec<Found<'_>>, Vec<Found<'_>>) =
@@ -270,10 +282,26 @@ impl LinearTransformPlan {
     fn multiply(
         &self,
         bundle: &Bundle<Eval>,
-        diagonal: &PackedPlaintexts,
+        plaintexts: &Plaintexts<'_>,
     ) -> Result<Bundle<Eval>, CkksError> {
         let division = self.params.chain().rescale_division(self.level)?;
-        Ok(bundle.mul_packed(diagonal)?.divide(&division)?)
+        let [giant] = &self.giants[..] else { return Err(CkksError::Internal { operation: LINEAR }) };
+        let diagonal = self.of_step(plaintexts, (0, giant))?;
+        Ok(bundle.mul_packed(&diagonal)?.divide(&division)?)
+    }
+
+    /// The plaintexts of giant step `index`.
+    fn of_step<'p>(
+        &self,
+        plaintexts: &'p Plaintexts<'_>,
+        (index, giant): (usize, &Step),
+    ) -> Result<Cow<'p, PackedPlaintexts>, CkksError> {
+        match plaintexts {
+            Plaintexts::Encoded(all) => {
+                all.get(index).map(Cow::Borrowed).ok_or(CkksError::Internal { operation: LINEAR })
+            }
+            Plaintexts::ForEachUse(basis) => self.encoded_step(giant, basis).map(Cow::Owned),
+        }
     }
 
     /// The map of one bundle: baby steps, inner sums, giant steps, one mod-down with the rescale.
@@ -281,7 +309,7 @@ impl LinearTransformPlan {
         &self,
         bundle: &Bundle<Eval>,
         rotations: &Rotations<'_>,
-        plaintexts: &[PackedPlaintexts],
+        plaintexts: &Plaintexts<'_>,
     ) -> Result<Bundle<Eval>, CkksError> {
         let Rotations { switcher, tables, babies, giants } = rotations;
         let frame = tables.frame();
@@ -295,27 +323,9 @@ impl LinearTransformPlan {
                 None => Ok(Extended::lift_of(&found.apply(bundle)?, frame)?),
             }
         };
-        let inputs: Vec<Vec<usize>> =
-            self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
-        let combinations: Vec<PackedCombination<'_>> = plaintexts
-            .iter()
-            .zip(&inputs)
-            .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
-            .collect();
-        let fused =
-            hoisted && tables.method().key_digit.is_none() && babies.iter().all(|found| is_direct(found));
-        let sums = if fused {
-            let steps: Vec<BabyStep<'_>> = babies
-                .iter()
-                .map(|found| found.single().and_then(|held| Some((held.automorphism()?, held.key()))))
-                .collect();
-            switcher.hoisted_combinations(bundle, &digits, &steps, &combinations)?
-        } else {
-            let rotated = babies.iter().map(baby).collect::<Result<Vec<_>, _>>()?;
-            Extended::packed_combinations(&rotated.iter().collect::<Vec<_>>(), &combinations)?
-        };
+        let rotated = || babies.iter().map(baby).collect::<Result<Vec<_>, _>>();
         let mut total: Option<Extended> = None;
-        for (sum, found) in sums.into_iter().zip(giants) {
+        let mut add = |sum: Extended, found: &Found<'_>| -> Result<(), CkksError> {
             let sum = match (found, found.single().and_then(|held| Some((held, held.automorphism()?)))) {
                 (Found::Nothing, _) => sum,
                 (_, Some((held, phi))) => sum.rotate(phi, switcher, tables, held.key())?,
@@ -324,6 +334,40 @@ impl LinearTransformPlan {
             match &mut total {
                 None => total = Some(sum),
                 Some(total) => total.add_assign(&sum)?,
+            }
+            Ok(())
+        };
+        match plaintexts {
+            Plaintexts::Encoded(plaintexts) => {
+                let inputs: Vec<Vec<usize>> = self.giants.iter().map(Step::inputs).collect();
+                let combinations: Vec<PackedCombination<'_>> = plaintexts
+                    .iter()
+                    .zip(&inputs)
+                    .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
+                    .collect();
+                let fused = hoisted
+                    && tables.method().key_digit.is_none()
+                    && babies.iter().all(|found| is_direct(found));
+                let sums = if fused {
+                    let steps: Vec<BabyStep<'_>> = babies
+                        .iter()
+                        .map(|found| found.single().and_then(|held| Some((held.automorphism()?, held.key()))))
+                        .collect();
+                    switcher.hoisted_combinations(bundle, &digits, &steps, &combinations)?
+                } else {
+                    Extended::packed_combinations(&rotated()?.iter().collect::<Vec<_>>(), &combinations)?
+                };
+                sums.into_iter().zip(giants).try_for_each(|(sum, found)| add(sum, found))?;
+            }
+            Plaintexts::ForEachUse(basis) => {
+                let rotated = rotated()?;
+                let rotated: Vec<&Extended> = rotated.iter().collect();
+                for (giant, found) in self.giants.iter().zip(giants) {
+                    let (plaintexts, inputs) = (&self.encoded_step(giant, basis)?, &giant.inputs());
+                    let sums =
+                        Extended::packed_combinations(&rotated, &[PackedCombination { plaintexts, inputs }])?;
+                    sums.into_iter().try_for_each(|sum| add(sum, found))?;
+                }
             }
         }
         let total = total.ok_or(CkksError::Internal { operation: LINEAR })?;
@@ -337,24 +381,33 @@ impl LinearTransformPlan {
         bundle: &Bundle<Eval>,
         iteration: Iteration,
         [first, baby, giant]: &[Found<'_>; 3],
-        plaintexts: &[PackedPlaintexts],
+        plaintexts: &Plaintexts<'_>,
     ) -> Result<Bundle<Eval>, CkksError> {
         let mut babies = vec![first.apply(bundle)?];
         for index in 1..self.babies.len() {
             babies.push(baby.apply(&babies[index - 1])?);
         }
-        let inputs: Vec<Vec<usize>> =
-            self.giants.iter().map(|giant| giant.terms.iter().map(|term| term.baby).collect()).collect();
-        let combinations: Vec<PackedCombination<'_>> = plaintexts
-            .iter()
-            .zip(&inputs)
-            .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
-            .collect();
-        let sums = Bundle::packed_combinations(&babies.iter().collect::<Vec<_>>(), &combinations)?;
-        drop(babies);
+        let rotated: Vec<&Bundle<Eval>> = babies.iter().collect();
+        let sums_of = |steps: &[Step], plaintexts: &[PackedPlaintexts]| {
+            let inputs: Vec<Vec<usize>> = steps.iter().map(Step::inputs).collect();
+            let combinations: Vec<PackedCombination<'_>> = plaintexts
+                .iter()
+                .zip(&inputs)
+                .map(|(plaintexts, inputs)| PackedCombination { plaintexts, inputs })
+                .collect();
+            Bundle::packed_combinations(&rotated, &combinations)
+        };
+        let mut sums = match plaintexts {
+            Plaintexts::Encoded(plaintexts) => sums_of(&self.giants, plaintexts)?,
+            Plaintexts::ForEachUse(_) => Vec::new(),
+        };
         let mut total: Option<Bundle<Eval>> = None;
         let mut place = 0;
-        for (sum, step) in sums.into_iter().zip(&self.giants).rev() {
+        for step in self.giants.iter().rev() {
+            if let Plaintexts::ForEachUse(basis) = plaintexts {
+                sums = sums_of(std::slice::from_ref(step), &[self.encoded_step(step, basis)?])?;
+            }
+            let sum = sums.pop().ok_or(CkksError::Internal { operation: LINEAR })?;
             total = Some(match total {
                 None => sum,
                 Some(mut total) => {
@@ -384,6 +437,24 @@ impl LinearTransformPlan {
         cost
     }
 
+    /// The definition of the plan's keys, which share tables, for the lowest of their key levels; `None`
+    /// without rotations.
+    fn rotations_definition(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+    ) -> Result<Option<KeyDefinition>, CkksError> {
+        let operations =
+            self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
+        let operations: Vec<Operation> =
+            operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
+        let Some(&operation) = operations.first() else { return Ok(None) };
+        let key_levels =
+            operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
+        let key_level = key_levels.min().unwrap_or(self.level);
+        Ok(Some(self.params.operation_definition(operation, self.level)?.serving(key_level)))
+    }
+
     /// The cost for one bundle of `x`.
     fn cost(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Cost, CkksError> {
         let (babies, giants) = self.switches();
@@ -393,20 +464,9 @@ impl LinearTransformPlan {
         if babies + giants == 0 {
             return Ok(self.products_cost(x, primes));
         }
-        // The keys share tables, for the lowest of their key levels.
-        let operations =
-            self.baby_steps().chain(self.giant_steps()).map(|steps| Operation::rotation(x.secret, steps));
-        let operations: Vec<Operation> =
-            operations.collect::<Option<_>>().ok_or(CkksError::NoKeys { operation: LINEAR })?;
-        let &[operation, ..] = &operations[..] else { return Err(CkksError::Internal { operation: LINEAR }) };
-        let key_levels =
-            operations.iter().map(|&operation| evaluator.key_level(&self.params, operation, self.level));
-        let key_level = key_levels.min().unwrap_or(self.level);
-        let costs = self
-            .params
-            .operation_definition(operation, self.level)?
-            .serving(key_level)
-            .transform_costs(self.level)?;
+        let definition = self.rotations_definition(evaluator, x)?;
+        let definition = definition.ok_or(CkksError::Internal { operation: LINEAR })?;
+        let costs = definition.transform_costs(self.level)?;
         let mut cost = transform_cost(&costs, (babies, giants), false);
         // The unrotated input is zero modulo the special primes, so it is only multiplied modulo the level's
         // primes.
