@@ -31,6 +31,7 @@ help:
 	@echo "                matrix     plain matrices times encrypted ones, beside plain products"
 	@echo "                packing    LWE samples into ciphertexts by every method"
 	@echo "                pairs      products of two encrypted matrices, beside plain products and the slot-wise algorithm"
+	@echo "                prices     predicted times of whole operations, beside measured ones"
 	@echo "                programs   compiled functions, beside the same by operators"
 	@echo "make example-sensors  many small clients, a server that packs and bootstraps what they send, a picture"
 	@echo "make test-interop  samples of other libraries, packed and bootstrapped"
@@ -175,7 +176,7 @@ test-wheels: wheels
 SET ?= ckks
 # Pages with NumPy's products, or with plots that belong to them, take the tools of the virtual environment; the others need Python alone.
 # The page of programs runs the package.
-BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)$(if $(filter programs,$(SET)),$(VENV)/.built)
+BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)$(if $(filter prices programs,$(SET)),$(VENV)/.built)
 bench: $(BENCH_TOOLS)
 	$(CARGO) build --release --locked -p clathrate-bench
 ifeq (ckks,$(SET))

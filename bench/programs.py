@@ -172,7 +172,7 @@ def row(job: Job) -> dict[str, Any]:
         "key_bytes": program.key_bytes,
         "hand_key_bytes": own_keys.nbytes,
         "memory_bytes": measured_bytes(program, keys, inputs),
-        "predicted_bytes": program.key_bytes + program.peak_bytes,
+        "predicted_bytes": program.key_bytes + program.peak_bytes + program.plaintext_bytes,
         "error": float(np.abs(found - right).max()),
         "error_bound": result.error_bound,
         "asked": error,

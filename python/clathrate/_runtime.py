@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Runtime(Valued, of=native.Runtime):
     """How computations run on this machine: threads, instruction set, key switching, memory for derived keys.
 
-    Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` and `plaintext_cache_mib` that of memory, and the
-    rest is for tuning.
+    Most programs need none of it: `threads` limits the use of the processor, `key_cache_mib` and `plaintext_cache_mib` that of memory, and
+    the rest is for tuning.
 
     A runtime decides about speed, memory and who rescales. It is not a part of the parameters: two parties may use one parameter set with
     different runtimes, and their results agree up to noise. Every constructor of `Params` takes a runtime; ciphertexts and keys run as the

@@ -15,6 +15,7 @@ use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::{AutomaticBootstraps, LevelsNeeded};
+use crate::evaluation::kept::Keepable;
 use crate::parameters::{Params, StageLevels};
 
 /// Plans by the slots of an array, whether its numbers are real, and whether a product is inside; `None` if
@@ -29,6 +30,35 @@ pub struct AutomaticPlans {
     known: Arc<Mutex<KnownPlans>>,
     /// Factors of transforms, which plans for other parameters of the same degree have, too.
     factors: Factors,
+}
+
+/// A plan keeps its plaintexts beside the byte budget of evaluators: who bootstraps once does it again, and to
+/// encode takes as long as to bootstrap.
+impl Keepable for BootstrapPlan {
+    fn kept_bytes(&self) -> usize {
+        0
+    }
+
+    fn pass(&mut self) {}
+}
+
+/// A plan for the slots of `x`, which `evaluator` keeps.
+///
+/// # Errors
+/// Those of [`BootstrapPlan::with_options`].
+pub(crate) fn kept_bootstrap(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    real: bool,
+) -> Result<Arc<BootstrapPlan>, CkksError> {
+    let (params, slots) = (x.params(), x.layout().period());
+    let mut purpose = blake3::Hasher::new_derive_key("clathrate plan of a bootstrap");
+    purpose.update(params.digest());
+    purpose.update(format!("{slots} {real} {} {}", params.degree(), params.rank()).as_bytes());
+    evaluator.kept_plan(x, &purpose, || {
+        let options = BootstrapOptions { slots: Some(slots), real, ..BootstrapOptions::default() };
+        BootstrapPlan::with_options(params, options)
+    })
 }
 
 impl AutomaticPlans {

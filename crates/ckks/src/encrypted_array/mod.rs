@@ -26,7 +26,8 @@ pub use operation::{ArrayOperation, PlacesId, StoredPlacement};
 use graph::Recorded;
 
 use crate::arrays::{Ciphertext, Encoding, Layout, Padding};
-use crate::circuits::bootstrap::{BootstrapOptions, BootstrapPlan};
+use crate::circuits::automatic::kept_bootstrap;
+use crate::circuits::bootstrap::BootstrapPlan;
 use crate::circuits::conversion::{ConversionOptions, ConversionPlan};
 use crate::circuits::linear::gather::{gather, is_movable};
 use crate::error::CkksError;
@@ -463,7 +464,7 @@ impl EncryptedArray {
         let real = !x.is_complex() && x.layout().bundles() == 1;
         self.beside(match plan {
             Some(plan) => plan.run(&self.evaluator, &x)?,
-            None => plan_of(&x, real)?.run(&self.evaluator, &x)?,
+            None => kept_bootstrap(&self.evaluator, &x, real)?.run(&self.evaluator, &x)?,
         })
     }
 
@@ -488,12 +489,6 @@ impl EncryptedArray {
             parts.iter().map(|part| part.settled_by(&holder.evaluator)).collect::<Result<Vec<_>, _>>()?;
         work(holder, &settled.iter().map(|part| &**part).collect::<Vec<_>>())
     }
-}
-
-/// A plan for the slots of `x`.
-fn plan_of(x: &Ciphertext, real: bool) -> Result<BootstrapPlan, CkksError> {
-    let options = BootstrapOptions { slots: Some(x.layout().period()), real, ..BootstrapOptions::default() };
-    BootstrapPlan::with_options(x.params(), options)
 }
 
 /// Both arrays broadcast to their common shape, at the same places: as [`Evaluator::broadcast_pair`] does if

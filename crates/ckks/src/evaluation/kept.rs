@@ -21,7 +21,7 @@ const MAX_REMEMBERED: usize = 4096;
 
 /// A plan that is made once for a purpose.
 pub(crate) trait Keepable: Any + Send + Sync {
-    /// Bytes that the plan takes with all of its plaintexts encoded.
+    /// Bytes that the plan takes of the budget: with all of its plaintexts encoded.
     fn kept_bytes(&self) -> usize;
 
     /// Tells the plan that it is not kept, so that there is no use in keeping its plaintexts.

@@ -15,12 +15,12 @@ use crate::error::CkksError;
 use crate::names::Operation;
 use crate::parameters::Params;
 
-/// The transform of the numbers of a plaintext in double precision takes as long as so many transforms modulo
-/// a prime of the fastest class (6 to 9 on three processors).
-const EMBEDDING_TRANSFORMS: f64 = 8.0;
+/// The transform of the numbers of a plaintext in double precision and their rounding take as long as so many
+/// transforms modulo a prime of the fastest class.
+const EMBEDDING_TRANSFORMS: f64 = 5.0;
 
 /// The reduction and the packing of one row of a plaintext take as long as so many products of rows.
-const ENCODING_PASSES: usize = 3;
+const ENCODING_PASSES: usize = 2;
 
 /// Unit operations and predicted time, one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -405,15 +405,16 @@ impl Params {
     /// packing.
     pub(crate) fn encoding_cost(&self, ring: &Ring, basis: &Basis) -> Cost {
         let (degree, engine, moduli) = (ring.degree(), ring.engine(), ring.moduli());
-        let time = |profile: &MachineProfile, class: &dyn Fn(usize) -> usize| {
+        let time = |profile: &MachineProfile, overhead: f64, class: &dyn Fn(usize) -> usize| {
             let times = profile.at(degree);
             let rows: f64 = basis.indices().iter().map(|&index| times.transform[class(index)]).sum();
-            let embedding = EMBEDDING_TRANSFORMS * times.transform[0];
-            profile.overhead * (embedding + rows + (ENCODING_PASSES * basis.len()) as f64 * times.product)
+            let passes = (ENCODING_PASSES * basis.len()) as f64 * times.product;
+            EMBEDDING_TRANSFORMS * times.transform[0] + overhead * (rows + passes)
         };
+        let own = self.machine_profile();
         Cost {
-            nanoseconds: time(self.machine_profile(), &|index| engine.transform_class(index)),
-            price: time(MachineProfile::reference(), &|index| transform_class(&moduli[index])),
+            nanoseconds: time(own, own.overhead, &|index| engine.transform_class(index)),
+            price: time(MachineProfile::reference(), 1.0, &|index| transform_class(&moduli[index])),
             transforms: basis.len() as f64,
             ..Cost::default()
         }

@@ -75,9 +75,6 @@ impl LinearTransform {
 /// Minimum number of slots of a subring.
 const MIN_SLOTS: usize = 4;
 
-/// Most bytes of plaintexts that are encoded together where they are not kept; one giant step may have more.
-pub(super) const MOST_AT_ONCE: usize = 1 << 30;
-
 /// The plaintexts of a plan for one run of it.
 pub(super) enum Plaintexts<'p> {
     /// Those of all giant steps.
@@ -245,6 +242,7 @@ mod tests {
     use clathrate_lattice::SecretRng;
     use rustfft::num_complex::Complex64;
 
+    use super::super::plan::MOST_AT_ONCE;
     use super::*;
     use crate::SecretKey;
     use crate::parameters::Runtime;

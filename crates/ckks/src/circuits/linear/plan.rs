@@ -23,7 +23,6 @@ use clathrate_arith::text::counted;
 use clathrate_lattice::{Level, PackedPlaintexts};
 use serde::{Deserialize, Serialize};
 
-use super::encode::MOST_AT_ONCE;
 use super::{LINEAR, LinearTransform};
 use crate::arrays::{BodyAxis, Ciphertext, Encoding, Layout, SecretName};
 use crate::encoding::check_headroom;
@@ -131,6 +130,9 @@ pub struct LinearTransformPlan {
     pub(super) bodies: usize,
     pub(super) plaintexts: Mutex<EncodedSteps>,
 }
+
+/// Most bytes of plaintexts that are encoded together where they are not kept; one giant step may have more.
+pub(super) const MOST_AT_ONCE: usize = 1 << 30;
 
 /// The number of plans that this process made.
 static PLANS: AtomicU64 = AtomicU64::new(0);
