@@ -32,8 +32,8 @@ pub struct AutomaticPlans {
     factors: Factors,
 }
 
-/// A plan keeps its plaintexts beside the byte budget of evaluators: who bootstraps once does it again, and to
-/// encode takes as long as to bootstrap.
+/// A plan keeps its plaintexts beside the byte budget of evaluators: who bootstraps once does it again, and
+/// to encode takes as long as to bootstrap.
 impl Keepable for BootstrapPlan {
     fn kept_bytes(&self) -> usize {
         0

@@ -68,6 +68,13 @@ pub(crate) fn gather(
     if to.same_places(x.layout()) && sources.iter().copied().eq((0..count).map(Some)) {
         return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
     }
+    if let Some(steps) = rotation(x, &to, sources) {
+        let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
+        let rotated = evaluator.rotate_slots(&whole, &[steps])?.swap_remove(0);
+        let kept = x.estimate.clone().gathered(sources);
+        let rotated = rotated.rearranged(shape.to_vec(), to);
+        return Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), 1)));
+    }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
         if let Some(source) = sources[entry] {
@@ -83,6 +90,36 @@ pub(crate) fn gather(
     let rows = moved.rows.rearranged(shape.to_vec(), to);
     // Copies of a number have the same noise.
     Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
+}
+
+/// The steps of a rotation of all slots to the left that moves all numbers of `x` to the places of `to`, each
+/// from its source; `None` where there is no such rotation. It takes no level, and no mask.
+fn rotation(x: &Ciphertext, to: &Layout, sources: &[Option<usize>]) -> Option<i64> {
+    let (from, period) = (x.layout(), to.period());
+    let alike = (from.period(), from.polynomials(), from.copies()) == (period, to.polynomials(), 1);
+    if !alike || to.copies() != 1 {
+        return None;
+    }
+    let mut steps = None;
+    for polynomial in 0..to.polynomials() {
+        let mut count = 0;
+        for (position, entry) in to.held(polynomial) {
+            let source = sources[entry]?;
+            let place = from.place(source / from.columns(), source % from.columns()).ok()?;
+            let own = (place.index + period - position % period) % period;
+            if place.bundle != polynomial || *steps.get_or_insert(own) != own {
+                return None;
+            }
+            count += 1;
+        }
+        // The slots between the numbers are zero before, and no number is left over.
+        let zero = x.padding() == Padding::Zero && from.held(polynomial).count() == count;
+        if count != period && !zero {
+            return None;
+        }
+    }
+    let steps = steps? as i64;
+    Some(if steps > period as i64 / 2 { steps - period as i64 } else { steps })
 }
 
 /// The array of shape `shape` whose entry `i` is the sum of the entries `sources[t n + i]` of `x`, each times
