@@ -1,6 +1,7 @@
 """Times whole operations beside their predictions, at four parameter sets: one JSON row for each operation and set.
 
-Usage: prices.py [--quick]. Work: price. Needs the package. It measures the machine first, as `clathrate tune` does, into a profile of its own.
+Usage: prices.py [--quick]. Work: price. Needs the package. It measures the machine first, as `clathrate tune` does, into a profile of its
+own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ SLOTS, LANES, COEFFICIENTS = {"encoding": "slots"}, {"encoding": "slots", "lanes
 # Name, function, shapes (None stands for the slots of the set), how the arrays are encrypted, and the sets.
 Job = tuple[str, Callable[..., Any], list[tuple[int | None, ...]], dict[str, Any], tuple[str, ...]]
 ALL, DEEP, BOOT = ("n13", "n14", "n15", "boot_n15"), ("n14", "n15", "boot_n15"), ("boot_n15",)
-KERNEL, W64, W10, W300, WIDE = uniform(4, 4, 3, 3) / 9, uniform(64, 64) / 64, uniform(10, 64) / 8, uniform(300, 300) / 300, uniform(64, 512) / 512
+KERNEL, WIDE = uniform(4, 4, 3, 3) / 9, uniform(64, 512) / 512
+W64, W10, W300 = uniform(64, 64) / 64, uniform(10, 64) / 8, uniform(300, 300) / 300
 
 
 def jobs() -> list[Job]:
@@ -53,7 +55,7 @@ def jobs() -> list[Job]:
         ("a variance", lambda x: x.var(), [(1000,)], SLOTS, DEEP),
         ("a roll", lambda x: np.roll(x, 5), [(None,)], SLOTS, ALL),
         ("numbers in reverse", lambda x: x[::-1], [(64,)], SLOTS, ALL),
-        ("a transpose of 16 x 16", lambda x: x.T + 0, [(16, 16)], LANES, ALL),
+        ("a sum with a transpose of 16 x 16", lambda x: x + x.T, [(16, 16)], LANES, ALL),
         ("x^8", lambda x: x**8, [(None,)], SLOTS, DEEP),
         ("a polynomial of degree 7", polynomial, [(None,)], SLOTS, DEEP),
         ("a polynomial of degree 31", high, [(None,)], SLOTS, ("n15", "boot_n15")),
