@@ -32,7 +32,7 @@ enum Loaded {
     PublicKey(PublicKey),
     EvaluationKeys(Arc<EvaluationKeys>),
     Ciphertext(Box<Ciphertext>),
-    Plan(LinearTransformPlan),
+    Plan(Arc<LinearTransformPlan>),
     Matrix(Box<PreparedMatrix>),
     Program(Box<Program>),
     OwnerPart(Box<OwnerPart>),
@@ -79,7 +79,9 @@ fn read(
         (FileKind::Ciphertext, Some(params)) => {
             Loaded::Ciphertext(Box::new(Ciphertext::from_reader(reader, params)?))
         }
-        (FileKind::Plan, Some(params)) => Loaded::Plan(LinearTransformPlan::from_reader(reader, params)?),
+        (FileKind::Plan, Some(params)) => {
+            Loaded::Plan(Arc::new(LinearTransformPlan::from_reader(reader, params)?))
+        }
         (FileKind::PreparedMatrix, Some(params)) => {
             Loaded::Matrix(Box::new(PreparedMatrix::from_reader(reader, params)?))
         }
@@ -118,7 +120,7 @@ impl Loaded {
             }
             Self::EvaluationKeys(keys) => Bound::new(py, PyEvaluationKeys::new(keys, given()?))?.into_any(),
             Self::Ciphertext(data) => Bound::new(py, PyCiphertext::new(py, *data, &given()?)?)?.into_any(),
-            Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan: Arc::new(plan) })?.into_any(),
+            Self::Plan(plan) => Bound::new(py, PyLinearTransformPlan { plan })?.into_any(),
             Self::Matrix(matrix) => {
                 Bound::new(py, PyPreparedMatrix::new(*matrix).map_err(|error| raise(py, error))?)?.into_any()
             }

@@ -99,7 +99,10 @@ impl ConversionPlan {
         purpose.update(format!("{inputs:?} {}", x.params().rank()).as_bytes());
         evaluator.kept_plan(x, &purpose, || {
             let mut plan = Self::new(x, options)?;
-            plan.maps.iter_mut().for_each(LinearTransformPlan::keep_within_budget);
+            for (index, map) in plan.maps.iter_mut().enumerate() {
+                let mut name = purpose.clone();
+                map.keep_within_budget(*name.update(&index.to_le_bytes()).finalize().as_bytes());
+            }
             Ok(plan)
         })
     }

@@ -13,7 +13,7 @@ use crate::arrays::{Ciphertext, Encoding, Estimate, Padding};
 use crate::encoding::Matrix;
 use crate::error::CkksError;
 use crate::keys::{Cost, EvaluationKeys, Found, KeyNeeds, Operation};
-use crate::parameters::Params;
+use crate::parameters::{DEFAULT_PLAINTEXT_CACHE_BYTES, Params};
 use crate::progress::{Event, Progress, Steps};
 
 /// Computes on ciphertexts of one parameter set; holds evaluation keys, never a secret.
@@ -245,16 +245,18 @@ impl Evaluator {
         &self.kept
     }
 
-    /// The plan for a purpose, which `make` makes unless this evaluator keeps it. Dry runs keep all plans,
-    /// which have no plaintexts there.
+    /// The plan for a purpose, which `make` makes unless this evaluator keeps it. In a dry run, where plans
+    /// have no plaintexts, the recording decides which ones would be kept.
     pub(crate) fn kept_plan<P: Keepable>(
         &self,
         x: &Ciphertext,
         purpose: &blake3::Hasher,
         make: impl FnOnce() -> Result<P, CkksError>,
     ) -> Result<Arc<P>, CkksError> {
-        let budget = if x.is_symbol() { usize::MAX } else { self.params.runtime().plaintext_budget() };
-        self.kept.plan(purpose, budget, make)
+        if x.is_symbol() {
+            return self.kept.plan(purpose, DEFAULT_PLAINTEXT_CACHE_BYTES, make, |_| {});
+        }
+        self.kept.plan(purpose, self.params.runtime().plaintext_budget(), make, P::pass)
     }
 
     /// Records that plaintexts for `x` are needed.

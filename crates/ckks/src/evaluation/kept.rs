@@ -101,12 +101,14 @@ impl KeptPlans {
     }
 
     /// The plan for a purpose, which `make` makes unless it is kept; all plans together take at most `budget`
-    /// bytes. Purposes of different types of plans have different names.
+    /// bytes. `pass` is called for a plan that is not kept. Purposes of different types of plans have
+    /// different names.
     pub(crate) fn plan<P: Keepable>(
         &self,
         purpose: &Hasher,
         budget: usize,
         make: impl FnOnce() -> Result<P, CkksError>,
+        pass: impl FnOnce(&mut P),
     ) -> Result<Arc<P>, CkksError> {
         let purpose = purpose.finalize();
         let known = {
@@ -128,7 +130,7 @@ impl KeptPlans {
         let (asked, before) = (plans.asked, plans.recall(&purpose));
         if !plans.make_room(bytes, before, budget) {
             plans.remember(purpose, asked);
-            plan.pass();
+            pass(&mut plan);
             return Ok(Arc::new(plan));
         }
         let plan = Arc::new(plan);
@@ -188,7 +190,7 @@ mod tests {
                 count += 1;
                 Ok(Sized { bytes, passed: false })
             };
-            let plan = plans.plan(&purpose(name), BUDGET, make).expect("a plan");
+            let plan = plans.plan(&purpose(name), BUDGET, make, Sized::pass).expect("a plan");
             let kept: usize = plans.plans().kept.values().map(|kept| kept.bytes).sum();
             assert!(kept == plans.plans().bytes && kept <= BUDGET);
             assert_eq!(
@@ -229,11 +231,17 @@ mod tests {
     #[test]
     fn errors_keep_nothing_and_types_are_told_apart() {
         let plans = KeptPlans::default();
-        let refused =
-            plans.plan(&purpose(1), BUDGET, || Err::<Sized, _>(CkksError::Internal { operation: "a test" }));
+        let refused = plans.plan(
+            &purpose(1),
+            BUDGET,
+            || Err::<Sized, _>(CkksError::Internal { operation: "a test" }),
+            Sized::pass,
+        );
         assert!(refused.is_err() && plans.plans().kept.is_empty());
-        plans.plan(&purpose(1), BUDGET, || Ok(Sized { bytes: 1, passed: false })).expect("a plan");
-        plans.plan(&purpose(1), BUDGET, || Ok(Other)).expect("a plan of another type");
+        plans
+            .plan(&purpose(1), BUDGET, || Ok(Sized { bytes: 1, passed: false }), Sized::pass)
+            .expect("a plan");
+        plans.plan(&purpose(1), BUDGET, || Ok(Other), Other::pass).expect("a plan of another type");
         let plans = plans.plans();
         assert_eq!((plans.kept.len(), plans.bytes), (1, 0));
     }

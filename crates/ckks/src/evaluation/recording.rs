@@ -34,8 +34,8 @@ pub(crate) enum Keeping {
 /// Encoded plaintexts that one use of a plan takes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NeededPlaintexts {
-    /// The plan's number.
-    pub(crate) plan: u64,
+    /// The plan's name.
+    pub(crate) plan: [u8; 32],
     pub(crate) keeping: Keeping,
     /// Bytes of all of them.
     pub(crate) bytes: usize,
@@ -50,8 +50,8 @@ pub(crate) struct NeededPlaintexts {
 /// The encoded plaintexts of a computation that runs again and again.
 #[derive(Debug, Clone, Default)]
 struct Plaintexts {
-    /// By the number of the plan, whether they are kept.
-    plans: BTreeMap<u64, bool>,
+    /// By the name of the plan, whether they are kept.
+    plans: BTreeMap<[u8; 32], bool>,
     /// Bytes that plans keep for as long as they exist.
     held: usize,
     /// Bytes that an evaluator keeps within its budget.

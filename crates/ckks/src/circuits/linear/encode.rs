@@ -66,7 +66,7 @@ impl LinearTransform {
         evaluator.kept_plan(x, &purpose, || {
             let options = LinearTransformOptions { input_scale: Some(x.scale()), ..Default::default() };
             let mut plan = shared().plan_of(params, level, options)?;
-            plan.keep_within_budget();
+            plan.keep_within_budget(*purpose.finalize().as_bytes());
             Ok(plan)
         })
     }
@@ -84,9 +84,9 @@ pub(super) enum Plaintexts<'p> {
 }
 
 impl LinearTransformPlan {
-    /// Makes this a plan that an evaluator keeps within its byte budget.
-    pub(in crate::circuits) fn keep_within_budget(&mut self) {
-        self.keeping = Keeping::WithinBudget;
+    /// Makes this a plan that an evaluator keeps within its byte budget, for a purpose with this name.
+    pub(in crate::circuits) fn keep_within_budget(&mut self, name: [u8; 32]) {
+        (self.keeping, self.name) = (Keeping::WithinBudget, name);
     }
 
     /// The plaintexts over `basis`, encoded on the first call if the plan keeps them.
@@ -175,7 +175,7 @@ impl LinearTransformPlan {
             let rotated = polys * basis.len() * self.params.degree() * size_of::<u64>();
             (bytes / count.max(1) * most + rotated, bundles)
         };
-        Ok(NeededPlaintexts { plan: self.id, keeping: self.keeping, bytes, bytes_at_once, cost, times })
+        Ok(NeededPlaintexts { plan: self.name, keeping: self.keeping, bytes, bytes_at_once, cost, times })
     }
 
     /// The ring of the plaintexts: the subring that holds diagonals of the map's period.

@@ -124,8 +124,8 @@ pub struct LinearTransformPlan {
     pub(super) keeping: Keeping,
     /// Most bytes of plaintexts that are encoded together where they are not kept.
     pub(super) most_at_once: usize,
-    /// Tells the plan from all others of this process.
-    pub(super) id: u64,
+    /// Tells the plan from others; plans that an evaluator keeps for the same purpose have the same name.
+    pub(super) name: [u8; 32],
     /// Number of bodies that share the mask of the inputs.
     pub(super) bodies: usize,
     pub(super) plaintexts: Mutex<EncodedSteps>,
@@ -446,7 +446,7 @@ impl LinearTransform {
             price,
             keeping: if options.on_the_fly { Keeping::Never } else { Keeping::Always },
             most_at_once: MOST_AT_ONCE,
-            id: PLANS.fetch_add(1, Ordering::Relaxed),
+            name: *blake3::hash(&PLANS.fetch_add(1, Ordering::Relaxed).to_le_bytes()).as_bytes(),
             bodies,
             plaintexts: Mutex::default(),
         })
