@@ -17,6 +17,7 @@ from ._ciphertext import Ciphertext
 from ._plain_input import PlainSymbol
 from ._program import Program, mapped_results
 from ._reading import numbers
+from ._runtime import TUNINGS, get_threads
 from ._trace import Input
 from ._transposed import TransposedCiphertext
 from ._wrapping import unwrap, wrap
@@ -354,6 +355,8 @@ def compiled(
         key_bytes,
         memory,
         None if passes is None else tuple(passes),
+        get_threads(),
+        len(TUNINGS),
         # Equal parameters may have other runtimes.
         None if params is None else (params, params.runtime),
     )

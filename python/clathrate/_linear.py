@@ -18,12 +18,10 @@ from ._einsum import einsum
 from ._indexing import chosen
 from ._transposed import TransposedCiphertext
 from ._wrapping import encrypted
+from .errors import DataError
 
 # Vectors of more numbers are moved and filtered by slices, because a matrix of as many rows and columns takes gigabytes.
 _LONG = 4096
-
-# Arrays of more numbers are rolled by slices: a choice of numbers moves them over at most 2048 distances in all polynomials.
-_MANY = 1 << 20
 
 
 def place(name: str, x: Any, axis: Any, default: int | None = None) -> int:
@@ -95,10 +93,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     steps, length = operator.index(shift) % a.shape[where], a.shape[where]
     if length <= _LONG or steps == 0:
         return _choice("roll", lambda numbers, own: np.roll(numbers, shift, own), a, where)
-    if np.prod(a.shape) <= _MANY:
+    try:
         picked = _chosen(lambda numbers: np.roll(numbers, shift, where), a)
-        if picked is not None:
-            return picked
+    except DataError:
+        # Too many polynomials for one choice of numbers.
+        picked = None
+    if picked is not None:
+        return picked
     return _joined([_range(a, where, length - steps, length), _range(a, where, 0, length - steps)], where)
 
 

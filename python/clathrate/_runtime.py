@@ -151,6 +151,10 @@ class Runtime(Valued, of=native.Runtime):
         return Runtime, self._native.arguments()
 
 
+# The devices that this process measured: programs that were compiled before predict other times than later ones.
+TUNINGS: list[Any] = []
+
+
 def get_threads() -> int:
     """The number of threads of parameters that are made without `Runtime(threads=)`.
 
@@ -267,7 +271,9 @@ def tune(progress: Progress = None, dry_run: bool = False, *, device: str = "cpu
     --------
     >>> cl.tune(dry_run=True)
     """
-    return native.tune(progress, dry_run, device=device)
+    report = native.tune(progress, dry_run, device=device)
+    TUNINGS.append(device)
+    return report
 
 
 def doctor() -> dict[str, Any]:

@@ -193,3 +193,29 @@ def test_what_is_not_kept_is_counted_in_the_time_of_each_run():
         keys, x = owner.keys(own), owner.encrypt(own, images)
         for _ in range(2):
             assert np.abs(owner.decrypt(own.run(keys, x)) - expected).max() < 1e-4
+
+
+def test_a_budget_of_the_predicted_bytes_keeps_all():
+    matrix = np.random.default_rng(6).uniform(-1, 1, (64, 64)) / 64
+
+    def program(mib):
+        params = cl.Params.preset("insecure_small")
+        return cl.compile(lambda x: matrix @ x, cl.Input((64,), bound=1.0), params=params, runtime=cl.Runtime(plaintext_cache_mib=mib))
+
+    all_of_it = program(64)
+    assert all_of_it.params.runtime.plaintext_cache_mib == 64
+    mib = all_of_it.plaintext_bytes / 2**20
+    assert program(mib).encoding_seconds == all_of_it.encoding_seconds > 0
+    assert program(0.99 * mib).encoding_seconds == 0
+
+
+def test_programs_follow_the_threads_that_were_set():
+    before = cl.get_threads()
+    try:
+        threads = []
+        for count in (1, 2):
+            cl.set_threads(count)
+            threads.append(cl.compile(lambda x: x * x, cl.Input((8,), bound=1.0)).params.runtime.threads)
+    finally:
+        cl.set_threads(before)
+    assert threads == [1, 2]

@@ -78,3 +78,8 @@ def test_numbers_beside_the_room_are_not_rotated_into_it(small, length):
     keys = small.key.keys_for(function, (SLOTS,), bound=1.0, encoding="slots")
     y = function(small.key.encrypt(values, bound=1.0, encoding="slots").with_keys(keys))
     assert np.abs(small.key.decrypt(y) - function(values)).max() < y.error_bound
+
+
+def test_rolls_of_more_polynomials_than_one_choice_moves(small):
+    trace = cl.plans.trace(lambda x: np.roll(x, 5), (600_000,), params=small.key.params, bound=1.0, encoding="slots")
+    assert trace.result.shape == (600_000,)

@@ -137,7 +137,12 @@ pub fn compile_functions(
         key_bytes: bytes("`key_bytes`", key_bytes)?,
         memory: bytes("`memory`", memory)?,
         passes: passes.map_err(|error| raise(py, error))?,
-        params: params.map(|params| params.params.clone()),
+        params: match (params, runtime) {
+            (Some(params), Some(_)) => {
+                Some(params.params.under(&PyRuntime::given(runtime)).map_err(|error| raise(py, error))?)
+            }
+            (params, _) => params.map(|params| params.params.clone()),
+        },
         runtime: PyRuntime::given(runtime),
     };
     let functions: Vec<RecordedFunction> =

@@ -37,7 +37,7 @@ pub(crate) struct NeededPlaintexts {
     /// The plan's name.
     pub(crate) plan: [u8; 32],
     pub(crate) keeping: Keeping,
-    /// Bytes of all of them.
+    /// Bytes of all of them, and of the diagonals that the plan keeps to encode them.
     pub(crate) bytes: usize,
     /// Bytes of those that are encoded together where they are not kept.
     pub(crate) bytes_at_once: usize,

@@ -273,11 +273,8 @@ fn dry_runs_know_which_plaintexts_are_encoded_again() {
             one.apply(&recorder, &symbol).expect("a map");
             recorder.recorded().plaintext_bytes()
         };
-        let runtime = Runtime {
-            // The numbers of the diagonals count too.
-            plaintext_cache_bytes: Some(fitting * (bytes_of_one + 6 * 8 * 16)),
-            ..params.runtime().clone()
-        };
+        let runtime =
+            Runtime { plaintext_cache_bytes: Some(fitting * bytes_of_one), ..params.runtime().clone() };
         let params = params.under(&runtime).expect("parameters");
         let owner = secret(&params, 1);
         let recorder = Evaluator::recording(&params);

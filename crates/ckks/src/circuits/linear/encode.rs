@@ -163,19 +163,26 @@ impl LinearTransformPlan {
         basis: &Basis,
         bundles: usize,
     ) -> Result<NeededPlaintexts, CkksError> {
-        let bytes = self.bytes_over(basis)?;
+        let (encoded, diagonals) = (self.bytes_over(basis)?, self.transform.bytes());
         let (count, most) =
             self.diagonal_counts().fold((0, 0), |(sum, most), own| (sum + own, most.max(own)));
         let cost = self.params.encoding_cost(&self.plaintext_ring()?, basis).times(count as f64);
         // Where they are encoded step by step, they are encoded for each bundle, whose rotations are stored.
-        let (bytes_at_once, times) = if bytes <= self.most_at_once {
-            (bytes, 1)
+        let (at_once, times) = if encoded <= self.most_at_once {
+            (encoded, 1)
         } else {
             let polys = self.babies.len() * (self.params.rank() + self.bodies);
             let rotated = polys * basis.len() * self.params.degree() * size_of::<u64>();
-            (bytes / count.max(1) * most + rotated, bundles)
+            (encoded / count.max(1) * most + rotated, bundles)
         };
-        Ok(NeededPlaintexts { plan: self.name, keeping: self.keeping, bytes, bytes_at_once, cost, times })
+        Ok(NeededPlaintexts {
+            plan: self.name,
+            keeping: self.keeping,
+            bytes: encoded + diagonals,
+            bytes_at_once: at_once + diagonals,
+            cost,
+            times,
+        })
     }
 
     /// The ring of the plaintexts: the subring that holds diagonals of the map's period.
