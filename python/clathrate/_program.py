@@ -325,7 +325,7 @@ class Program(ForOwner, of=native.Program):
 
     @property
     def plaintext_bytes(self) -> int:
-        """The bytes of encoded plain matrices, kernels and maps: those that are kept, and the most that are encoded for one use."""
+        """The bytes of encoded plain matrices, kernels and maps, with their own numbers: those kept, and the most encoded for one use."""
         return self._native.recording.plaintext_bytes
 
     @property

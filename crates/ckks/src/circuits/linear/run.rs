@@ -39,8 +39,8 @@ fn mapped_shape(x: &Ciphertext, transform: &LinearTransform) -> Vec<usize> {
 }
 
 impl LinearTransform {
-    /// `transform` of every row, at the level of `x`. The evaluator keeps the encoded diagonals, up to 1 GiB
-    /// for all maps; a plan ([`LinearTransform::plan`]) keeps its own.
+    /// `transform` of every row, at the level of `x`. The evaluator keeps the encoded diagonals within
+    /// the budget of its runtime; a plan ([`LinearTransform::plan`]) keeps its own.
     ///
     /// # Errors
     /// Those of [`LinearTransform::plan`], [`LinearTransformPlan::run`], and for rows that share polynomials
