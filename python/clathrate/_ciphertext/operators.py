@@ -112,6 +112,58 @@ class Operators:
             return encrypted(self._native.permuted(list(reversed(range(axes)))))
         return self if axes < 2 else wrap(self._native.T)
 
+    def transpose(self, *axes: Any) -> TransposedCiphertext | Any:
+        """The array with its axes in another order, as `numpy.transpose`: by default reversed, as `x.T`.
+
+        Parameters
+        ----------
+        *axes : int
+            All axes in their new order, one by one or as a tuple.
+
+        Returns
+        -------
+        Ciphertext or TransposedCiphertext
+            The array; of a matrix, read by columns, the view `x.T`.
+
+        Raises
+        ------
+        TypeError
+            Unless each axis is named once.
+        EncodingError
+            For more than two axes in coefficients.
+        LevelError
+            If no level is left for the rotations that change the order of more than two axes.
+        MissingKeyError
+            Without the keys of these rotations.
+        """
+        if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0]) == 1):
+            axes = () if axes[0] is None else tuple(axes[0])
+        return np.transpose(self, axes or None)
+
+    def swapaxes(self, axis1: int, axis2: int) -> TransposedCiphertext | Any:
+        """The array with two axes exchanged, as `numpy.swapaxes`.
+
+        Parameters
+        ----------
+        axis1, axis2 : int
+            The axes, counted from the last one if they are negative.
+
+        Returns
+        -------
+        Ciphertext or TransposedCiphertext
+            The array; of a matrix, read by columns, the view `x.T`.
+
+        Raises
+        ------
+        EncodingError
+            For more than two axes in coefficients.
+        LevelError
+            If no level is left for the rotations that change the order of more than two axes.
+        MissingKeyError
+            Without the keys of these rotations.
+        """
+        return np.swapaxes(self, axis1, axis2)
+
     def reshape(self, *shape: Any) -> Ciphertext:
         """The same numbers in another shape, as `numpy.reshape`.
 

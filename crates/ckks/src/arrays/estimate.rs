@@ -21,6 +21,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use serde::{Deserialize, Serialize};
 
+use self::masks::Masks;
 use self::names::StoredName;
 pub(crate) use self::names::{mixed_name, name_of, name_of_all};
 pub(crate) use self::norms::MatrixNorms;
@@ -33,6 +34,7 @@ use rustfft::num_complex::Complex64;
 mod arithmetic;
 mod bounds;
 mod errors;
+mod masks;
 mod moves;
 mod names;
 mod norms;
@@ -118,9 +120,7 @@ pub struct Estimate {
     spread: Option<Spread>,
     /// The name of the numbers: equal for equal numbers.
     name: u64,
-    /// The name of the masks, from which the names of the noise of switches and rescales follow; sums with
-    /// plain numbers keep it. `None` for plain numbers.
-    masks: Option<u64>,
+    masks: Masks,
     sources: Vec<Source>,
     /// The sum of all further sources. It may depend on any other source.
     rest: Source,
@@ -188,7 +188,7 @@ impl Estimate {
             sums: Vec::new(),
             spread: Spread::even(name, magnitude),
             name,
-            masks: Some(name),
+            masks: Masks::alone(name),
             sources: Vec::new(),
             rest: Source::NONE,
             dropped: Some(Vec::new()),
@@ -216,8 +216,12 @@ impl Estimate {
                 mixed_name(name, word.iter().fold(0, |sum, &byte| (sum << 8) | u64::from(byte)))
             })
         });
-        let fresh =
-            Self { name, masks: Some(name), spread: Spread::even(name, magnitude), ..Self::exact(magnitude) };
+        let fresh = Self {
+            name,
+            masks: Masks::alone(name),
+            spread: Spread::even(name, magnitude),
+            ..Self::exact(magnitude)
+        };
         // Under a public key, which has no separate mask, the error is a product with the errors of the key.
         let tails = if mask.is_some() { Tails::Normal } else { Tails::Convolution };
         let noise = Source {
@@ -243,17 +247,31 @@ impl Estimate {
     }
 
     /// Plain numbers with the name `name` ([`name_of`]) and the given largest magnitude, root mean square and
-    /// mean. With `one_number`, all entries are equal.
-    pub(crate) fn plain(name: u64, (magnitude, typical, mean): (f64, f64, f64), one_number: bool) -> Self {
+    /// mean, whose deviations add up as `together`. With `one_number`, all entries are equal; with `nearest`,
+    /// equal rows are rounded in the same way.
+    pub(crate) fn plain(
+        name: u64,
+        ((magnitude, typical, mean), together): ((f64, f64, f64), [f64; 2]),
+        (one_number, nearest): (bool, bool),
+    ) -> Self {
         // The computed mean has rounding errors.
         let real = mean.abs() >= magnitude * (1.0 - 1e-9);
         let spread = (one_number && real).then(|| Spread::constant(magnitude.copysign(mean)));
-        Self { typical, mean, name, masks: None, spread, ..Self::exact(magnitude) }
+        Self {
+            typical,
+            mean,
+            together,
+            name,
+            masks: Masks::of_plain(one_number || nearest),
+            spread,
+            ..Self::exact(magnitude)
+        }
     }
 
     /// One plain number.
     pub(crate) fn number(value: Complex64) -> Self {
-        Self::plain(name_of([value.re, value.im]), (value.norm(), value.norm(), value.re), true)
+        let size = (value.norm(), value.norm(), value.re);
+        Self::plain(name_of([value.re, value.im]), (size, [1.0; 2]), (true, true))
     }
 
     /// The same numbers and errors with another bound on the numbers.
@@ -278,7 +296,8 @@ impl Estimate {
 
     /// Forgets the function of the numbers.
     pub(crate) fn forgotten(self) -> Self {
-        Self { spread: None, sums: Vec::new(), ..self }.map_sources(Source::without_factors)
+        let numbers = self.together;
+        Self { spread: None, sums: Vec::new(), ..self }.map_sources(|source| source.without_factors(numbers))
     }
 
     /// `f` of both numbers, which are functions of the numbers of one array; `None` if they are not.

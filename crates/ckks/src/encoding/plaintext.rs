@@ -50,6 +50,8 @@ pub struct Plaintext {
     name: u64,
     /// How often equal numbers repeat in each polynomial ([`ValuesRef::repetitions`]); 1 if unknown.
     repetitions: [usize; 2],
+    /// How the numbers' deviations add up ([`ValuesRef::together`]); 1 if unknown.
+    together: [f64; 2],
     /// Whether the array is a mask that is rounded to the nearest integers.
     nearest: bool,
     messages: Vec<Poly<Eval>>,
@@ -144,7 +146,9 @@ impl Plaintext {
             && check_headroom(&x.params, values.largest(), scale, level).is_ok();
         let encode = if is_outline { Self::outlined } else { Self::rounded };
         let encoded = encode(&x.params, values, (&x.shape, layout), (level, scale), mask)?;
-        Ok(Self { repetitions: values.repetitions(&encoded.layout), ..encoded })
+        let (repetitions, together) =
+            (values.repetitions(&encoded.layout), values.together(encoded.layout.columns()));
+        Ok(Self { repetitions, together, ..encoded })
     }
 
     /// [`Plaintext::encode_for`] for a mask: `number` at the flat indices that `chosen` selects, zeros
@@ -215,6 +219,7 @@ impl Plaintext {
             one_number,
             name,
             repetitions,
+            together: [1.0; 2],
             nearest,
             messages: Vec::new(),
         })
@@ -273,7 +278,7 @@ impl Plaintext {
         let (magnitude, _, mean) = self.size;
         // An array of one real number has the name of that number, for any shape.
         let name = if self.one_number && mean.abs() == magnitude { name_of([mean, 0.0]) } else { self.name };
-        Estimate::plain(name, self.size, self.one_number)
+        Estimate::plain(name, (self.size, self.together), (self.one_number, self.nearest))
     }
 
     /// The estimate of the numbers with the encoding error.

@@ -154,6 +154,16 @@ impl ValuesRef<'_> {
         (largest, (squares / count).sqrt().min(largest), (sum / count).min(largest).max(-largest))
     }
 
+    /// How the deviations of the numbers from their mean add up along the rows of an array and along its
+    /// columns: the square of a sum of them, divided by the sum of their squares; at least 1. Zeros have no
+    /// deviation. `columns` is the length of a row.
+    pub(crate) fn together(self, columns: usize) -> [f64; 2] {
+        match self {
+            Self::Real(values) => together(values, columns, |value| *value),
+            Self::Complex(values) => together(values, columns, |value| value.re),
+        }
+    }
+
     /// The name of the numbers, for estimates.
     pub(crate) fn name(self) -> u64 {
         match self {
@@ -345,6 +355,27 @@ fn sums_of<T>(values: &[T], parts: impl Fn(&T) -> [f64; 3]) -> [f64; 3] {
     }
     rest.iter().enumerate().for_each(|(place, value)| add(place, value));
     sums.map(|sums| sums.into_iter().sum())
+}
+
+fn together<T>(values: &[T], columns: usize, real: impl Fn(&T) -> f64) -> [f64; 2] {
+    let [count, sum, _] =
+        sums_of(values, |value| [f64::from(u8::from(real(value) != 0.0)), real(value), 0.0]);
+    let mean = sum / f64::max(count, 1.0);
+    let (mut of_columns, mut of_rows, mut squares) = (vec![0.0; columns], 0.0, 0.0);
+    for row in values.chunks(columns.max(1)) {
+        let mut of_row = 0.0;
+        for (of_column, value) in of_columns.iter_mut().zip(row) {
+            let deviation = if real(value) == 0.0 { 0.0 } else { real(value) - mean };
+            (*of_column, of_row, squares) =
+                (*of_column + deviation, of_row + deviation, squares + deviation * deviation);
+        }
+        of_rows += of_row * of_row;
+    }
+    if squares <= count * mean * mean * f64::EPSILON {
+        return [1.0; 2];
+    }
+    let of_columns: f64 = of_columns.iter().map(|sum| sum * sum).sum();
+    [(of_columns / squares).max(1.0), (of_rows / squares).max(1.0)]
 }
 
 fn repetitions<T: PartialEq>(values: &[T], layout: &Layout) -> [usize; 2] {

@@ -3,10 +3,16 @@
 use rustfft::num_complex::Complex64;
 
 use super::bounds::product_deviations;
+use super::masks::Masks;
 use super::names::{mixed_name, name_of};
 use super::source::{Source, Tails, times_numbers};
 use super::spread::{Factors, Function, Spread};
 use super::{Along, DIFFERENCES, Estimate, KNOWN_SUM, MatrixNorms, NEGATIVE, Root, Sums, product};
+
+/// A name computed from two names in any order.
+fn name_of_both(x: u64, y: u64) -> u64 {
+    mixed_name(x.min(y), x.max(y))
+}
 
 impl Estimate {
     /// The number of terms along each axis if `mean` is the mean of these numbers; otherwise `None`.
@@ -153,10 +159,13 @@ impl Estimate {
         if other.magnitude == 0.0 && other.has_no_errors() {
             return sum;
         }
-        let masks = match (sum.masks, other.masks) {
-            (own, None) => own,
-            (None, Some(masks)) => Some(if sign < 0.0 { masks ^ NEGATIVE } else { masks }),
-            (Some(own), Some(masks)) => Some(mixed_name(own, mixed_name(masks, sign.to_bits()))),
+        let masks = match (sum.masks.name, other.masks.name) {
+            (_, None) => sum.masks,
+            (None, Some(_)) if sign < 0.0 => other.masks.negated(),
+            (None, Some(_)) => other.masks,
+            (Some(_), Some(_)) => {
+                sum.masks.joined(other.masks, |own, other| mixed_name(own, mixed_name(other, sign.to_bits())))
+            }
         };
         Self { name: mixed_name(sum.name, salt), masks, ..sum }
     }
@@ -218,7 +227,7 @@ impl Estimate {
         for (x, y) in [(&self, &other), (&other, &self)] {
             let numbers = y.known_spread().filter(|_| spread.is_some());
             let times = |source: &Source| {
-                let own = source.unsigned().without_factors().times(y.typical, y.magnitude);
+                let own = source.unsigned().without_factors(x.together).times(y.typical, y.magnitude);
                 // Along the axes of the bounds, a product has the smaller of the factors' bounds.
                 let own = Source {
                     root: root.map_or(1.0, |_| y.root.map_or(1.0, |root| root.square).min(source.root)),
@@ -250,9 +259,11 @@ impl Estimate {
             x.sources.iter().for_each(|source| result.push(times(source)));
             result.with_rest(rest_times(&x.rest), x.dropped.as_deref());
         }
-        let both = |x: u64, y: u64| mixed_name(x.min(y), x.max(y));
-        result.name = both(self.name, other.name);
-        result.masks = self.masks.or(other.masks).map(|_| both(self.name_of_noise(), other.name_of_noise()));
+        result.name = name_of_both(self.name, other.name);
+        result.masks = match self.masks.name.or(other.masks.name) {
+            Some(_) => self.masks.or_named(self.name).joined(other.masks.or_named(other.name), name_of_both),
+            None => Masks::of_plain(false),
+        };
         // Adds the product of both errors; at worst one of them is at its bound.
         result.with_errors(product(own.0, foreign.0), product(product_deviations(1.0) * own.1, foreign.1))
     }
@@ -286,11 +297,7 @@ impl Estimate {
         let scaled = Self { magnitude, typical, mean, spread, sums, ..scaled };
         // Negating twice gives the array itself.
         if factor == -1.0 {
-            return Self {
-                name: scaled.name ^ NEGATIVE,
-                masks: scaled.masks.map(|masks| masks ^ NEGATIVE),
-                ..scaled
-            };
+            return Self { name: scaled.name ^ NEGATIVE, masks: scaled.masks.negated(), ..scaled };
         }
         scaled.named(factor.to_bits())
     }
@@ -331,6 +338,7 @@ impl Estimate {
         let own = self.known_spread().map(|numbers| Sums { numbers, counts: [1.0; 2] });
         let mut sums: Vec<Sums> = own.into_iter().chain(self.sums.iter().copied()).take(2).collect();
         sums.iter_mut().for_each(|sums| sums.counts[axis] *= numbers);
+        let deviations = self.together;
         let summed = self.map_sources(|source| {
             // The lanes of sums of rows are neighbouring slots in the sum of such a row.
             let lanes = if along == Along::Columns && source.period == 1.0 { source.alike[0] } else { 1.0 };
@@ -347,7 +355,7 @@ impl Estimate {
                 Some(_) => Source {
                     typical: of_places(source.typical_of_numbers(), source.typical),
                     worst: of_places(source.worst_of_numbers(), source.worst),
-                    ..source.without_factors()
+                    ..source.without_factors(deviations)
                 },
             };
             let source = if ends {
@@ -357,9 +365,12 @@ impl Estimate {
             };
             let independent = (own * source.alike[axis].min(own)).sqrt();
             let typical = match coherent {
-                // The mean of the factors of one error adds linearly, the deviations from it do not.
-                Some(sum) => (sum / source.typical)
-                    .hypot((own - sum * sum / (numbers * source.typical * source.typical)).max(0.0).sqrt()),
+                // The mean of the factors of one error adds linearly, the deviations from it as those of the
+                // numbers do.
+                Some(sum) => {
+                    let varied = (own - sum * sum / (numbers * source.typical * source.typical)).max(0.0);
+                    (sum / source.typical).hypot((varied * deviations[axis].clamp(1.0, numbers)).sqrt())
+                }
                 None => (own * source.together[axis].min(own)).sqrt(),
             };
             let worst = match (source.mixed[axis], source.tails) {
@@ -390,7 +401,8 @@ impl Estimate {
         let mut together = summed.together;
         together[axis] = 1.0;
         let centred = without(summed.centred);
-        Self { rest, magnitude, mean, typical, root, together, centred, sums, spread: None, ..summed }
+        let masks = summed.masks.summed(along);
+        Self { rest, magnitude, mean, typical, root, together, centred, sums, masks, spread: None, ..summed }
             .named(mixed_name(axis as u64, count as u64))
     }
 
@@ -435,7 +447,8 @@ impl Estimate {
         let rest = Source { worst: all, ..mapped.rest };
         let magnitude = product(worst, row_sum);
         let centred = if mapped.centred[axis] { [false; 2] } else { mapped.centred };
-        let mut own = Self { rest, magnitude, centred, ..mapped }.named(salt);
+        let masks = mapped.masks.mapped(along, norms.equal_rows);
+        let mut own = Self { rest, magnitude, centred, masks, ..mapped }.named(salt);
         let (deviation, together) = norms.typical(own.together[axis]);
         let variance = product(deviation, (typical * typical - mean * mean).max(0.0).sqrt()).powi(2);
         own.together[axis] = together;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
+use super::masks::Masks;
 use super::names::{StoredName, mixed_name};
 use super::source::{Source, Tails, share, times_numbers};
 use super::spread::{Factors, Function};
@@ -26,20 +27,28 @@ impl Estimate {
     /// Adds the noise of `steps` to these numbers. The noise may be equal in `period` neighbouring slots and
     /// may repeat after them.
     pub(crate) fn with_noise_of(self, steps: Self, period: usize) -> Self {
-        self.with_noise_of_rows(steps, period, 1)
+        self.with_noise_of_rows(steps, period, (1, usize::MAX))
     }
 
-    /// [`Estimate::with_noise_of`] where up to `rows` rows have the same noise.
-    pub(crate) fn with_noise_of_rows(mut self, steps: Self, period: usize, rows: usize) -> Self {
+    /// [`Estimate::with_noise_of`] where up to `times` polynomials of a result with `polynomials` are
+    /// computed from one polynomial, in the same way.
+    pub(crate) fn with_noise_of_rows(
+        mut self,
+        steps: Self,
+        period: usize,
+        (times, polynomials): (usize, usize),
+    ) -> Self {
         let (typical, worst) = steps.slot_errors();
-        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), [rows as f64, period as f64]);
+        self.masks = self.masks.repeated(Along::Rows, times as f64).in_polynomials(polynomials as f64);
+        let in_slots = |masks: [f64; 2]| [masks[0], masks[1] * period as f64];
+        let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), in_slots(self.masks.alike));
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source {
             name,
             typical,
             worst,
             alike,
-            together: alike,
+            together: in_slots(self.masks.together),
             period: period as f64,
             signed: false,
             tails,
@@ -70,17 +79,21 @@ impl Estimate {
         }
         let wave = |step: f64| ((PI * step / all).sin() / (PI / all).sin()).powi(2);
         let waves = (halves().map(wave).sum::<f64>() / (sum - same)).max(1.0);
+        let masks = self.masks;
         let (noise, tails) = (steps.slot_errors(), steps.tails().max(Tails::Convolution));
         let mut add = |part: u64, share: f64, own: Source| {
             let (typical, worst) = (noise.0 * share.sqrt(), noise.1 * share.sqrt());
             let name = mixed_name(mixed_name(self.name_of_noise(), worst.to_bits()), part);
             self.push(Source { name, typical, worst, signed: false, tails, ..own });
         };
-        let of_axis = |count: f64| [0, 1].map(|other| if other == axis { count } else { 1.0 });
-        let (alike, equal) = (of_axis(all), [0, 1].map(|other| other == axis && exact));
-        let period = if exact { EVERYWHERE } else { all };
-        add(0, same / sum, Source { alike, together: alike, equal, period, ..Source::NONE });
-        add(1, 1.0 - same / sum, Source { alike: of_axis(waves), ..Source::NONE });
+        let of_axis = |count: f64, masks: [f64; 2]| {
+            [0, 1].map(|other| if other == axis { count } else { masks[other] })
+        };
+        let (alike, equal) = (of_axis(all, masks.alike), [0, 1].map(|other| other == axis && exact));
+        let (together, period) = (of_axis(all, masks.together), if exact { EVERYWHERE } else { all });
+        add(0, same / sum, Source { alike, together, equal, period, ..Source::NONE });
+        let (alike, together) = (of_axis(waves, masks.alike), of_axis(1.0, masks.together));
+        add(1, 1.0 - same / sum, Source { alike, together, ..Source::NONE });
         self
     }
 
@@ -100,7 +113,7 @@ impl Estimate {
             let own = f(Source { name: *name, origin: Some(StoredName(*origin)), ..rest });
             (*name, *origin) = (own.name, own.origin());
         }
-        self.rest = Source { name: 0, origin: None, ..f(self.rest).without_factors() };
+        self.rest = Source { name: 0, origin: None, ..f(self.rest).without_factors(self.together) };
         self
     }
 
@@ -147,7 +160,7 @@ impl Estimate {
         } else {
             source
         };
-        let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned().without_factors());
+        let (rest, dropped) = (self.rest.unsigned(), dropped.unsigned().without_factors(self.together));
         let sum = rest.joined(dropped);
         let (typical, worst) = (rest.typical.hypot(dropped.typical), rest.worst.hypot(dropped.worst));
         let is_new = |which: usize, name: u64| {
@@ -168,16 +181,12 @@ impl Estimate {
 
     /// The numbers under the name that results from an operation with salt `salt`.
     pub(super) fn named(self, salt: u64) -> Self {
-        Self {
-            name: mixed_name(self.name, salt),
-            masks: self.masks.map(|masks| mixed_name(masks, salt)),
-            ..self
-        }
+        Self { name: mixed_name(self.name, salt), masks: self.masks.named(salt), ..self }
     }
 
     /// The name from which the names of the noise of operations on the array follow.
     pub(super) fn name_of_noise(&self) -> u64 {
-        self.masks.unwrap_or(self.name)
+        self.masks.name.unwrap_or(self.name)
     }
 
     /// Adds an error of root mean square `error` in a slot or coefficient. The error's name follows from the
@@ -241,7 +250,8 @@ impl Estimate {
 
     pub(super) fn with_own(mut self, tails: Tails, typical: f64, worst: f64) -> Self {
         let name = mixed_name(self.name_of_noise(), worst.to_bits());
-        self.push(Source { name, typical, worst, signed: false, tails, ..Source::NONE });
+        let Masks { alike, together, .. } = self.masks;
+        self.push(Source { name, typical, worst, alike, together, signed: false, tails, ..Source::NONE });
         self
     }
 
@@ -335,7 +345,7 @@ impl Estimate {
         let source = Source { factors: Some(everywhere), ..source };
         // The error is deterministic, so at worst it adds linearly to the bound of the other errors.
         self.spread = self.known_spread();
-        let source = if self.spread.is_some() { source } else { source.without_factors() };
+        let source = if self.spread.is_some() { source } else { source.without_factors(self.together) };
         self.push(Source { signed: false, entangled: true, tails: Tails::Known, ..source });
         self
     }

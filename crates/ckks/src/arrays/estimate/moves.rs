@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::masks::Masks;
 use super::names::mixed_name;
 use super::source::{Source, Tails, share};
 use super::{Along, EVERYWHERE, Estimate, LEFT_FACTOR, TRANSPOSED};
@@ -45,8 +46,9 @@ impl Estimate {
             tails: source.tails.summed(),
             ..source
         };
+        let masks = self.masks.transposed().named(TRANSPOSED);
         let swapped = self.map_sources(swap).elsewhere(None, TRANSPOSED);
-        Self { together: [swapped.together[1], swapped.together[0]], ..swapped }
+        Self { together: [swapped.together[1], swapped.together[0]], masks, ..swapped }
     }
 
     /// The same numbers at other places along an axis (both, if `None`), where they are combined with other
@@ -57,37 +59,88 @@ impl Estimate {
             source.period >= EVERYWHERE
                 && along.map_or(source.equal == [true; 2], |along| source.equal[along as usize])
         };
-        self.without_cancelling(along)
-            .map_sources(|source| if same(&source) { source } else { source.derived(salt) })
-            .named(salt)
+        // Columns of one polynomial have one mask.
+        let masks = match along {
+            Some(Along::Columns) => self.masks.named(salt),
+            Some(Along::Rows) | None => self.masks.elsewhere(salt),
+        };
+        let moved = self
+            .without_cancelling(along)
+            .map_sources(|source| if same(&source) { source } else { source.derived(salt) });
+        Self { masks, ..moved.named(salt) }
     }
 
-    /// The numbers at `sources`, in another shape, and zeros. Numbers along both axes may come from either
-    /// axis.
-    pub(crate) fn gathered(self, sources: &[Option<usize>]) -> Self {
+    /// The numbers at `sources`, in another shape and layout, and zeros. Numbers along both axes may come
+    /// from either axis.
+    pub(crate) fn gathered(self, sources: &[Option<usize>], (from, to): (&Layout, &Layout)) -> Self {
         let place = |source: &Option<usize>| source.map_or(u64::MAX, |source| source as u64);
         let salt = sources.iter().fold(23, |salt, source| mixed_name(salt, place(source)));
-        let mut times: BTreeMap<usize, usize> = BTreeMap::new();
-        sources.iter().flatten().for_each(|&source| *times.entry(source).or_default() += 1);
-        self.gathered_times(times.into_values().max().unwrap_or(1), salt)
+        let largest = |key: &dyn Fn(usize, usize) -> (usize, usize)| {
+            let mut times: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+            let taken = sources.iter().enumerate().filter_map(|(entry, &source)| Some(key(entry, source?)));
+            taken.for_each(|key| *times.entry(key).or_default() += 1);
+            times.into_values().max().unwrap_or(1)
+        };
+        let columns = to.columns();
+        let times = largest(&|_, source| (source, 0));
+        let (in_column, in_row) = match times {
+            1 => (1, 1),
+            _ => (
+                largest(&|entry, source| (source, entry % columns)),
+                largest(&|entry, source| (source, entry / columns)),
+            ),
+        };
+        // Whether rows are taken whole, or parts of them in the same places of all; or else whether whole
+        // rows, or columns, are taken several times.
+        let row_of = |source: usize| (source / from.columns(), source % from.columns());
+        let first = |entry: usize| sources[entry].map(row_of);
+        let by_places = sources.len().is_multiple_of(columns)
+            && sources.iter().enumerate().all(|(entry, source)| {
+                let (row, column) = (first(entry / columns * columns), first(entry % columns));
+                source.map(row_of) == row.zip(column).map(|(row, column)| (row.0, column.1))
+            });
+        let together = move |of: [f64; 2]| match (by_places, in_column * in_row >= times) {
+            (true, _) => [of[0] * in_column as f64, of[1] * in_row as f64],
+            (false, true) => [in_column, in_row].map(|own| of[0] * of[1] * own as f64),
+            (false, false) => [of[0] * of[1] * times as f64; 2],
+        };
+        // Rows that share a polynomial take equal numbers from different slots, whose errors are independent.
+        let lanes = (to.period() / from.period()).clamp(1, to.lanes());
+        let most = to.rows().div_ceil(lanes) as f64;
+        let numbers = together(self.together);
+        let anywhere = |before: &Source, source: Source| {
+            let together = together(before.together);
+            let in_slots = lanes > 1 && source.period <= 1.0;
+            let rows = if in_slots { together[0].min(most) } else { together[0] };
+            Source { together: [rows, together[1]], ..source }
+        };
+        let gathered = self.gathered_as(times, salt, anywhere);
+        Self { together: numbers, ..gathered }
     }
 
     /// [`Estimate::gathered`] of numbers that are taken `times` times at most; `salt` names the places.
     pub(crate) fn gathered_times(self, times: usize, salt: u64) -> Self {
+        self.gathered_as(times, salt, |_, source| source)
+    }
+
+    fn gathered_as(self, times: usize, salt: u64, known: impl Fn(&Source, Source) -> Source) -> Self {
         let product = |of: [f64; 2]| [of[0] * of[1] * times as f64; 2];
-        let anywhere = |source: Source| Source {
-            alike: product(source.alike),
-            together: product(source.together),
-            mixed: [source.mixed[0] || source.mixed[1]; 2],
-            equal: [source.equal[0] && source.equal[1]; 2],
-            centred: [false; 2],
-            cleared: false,
-            // The numbers of a column are in one polynomial.
-            tails: source.tails.summed(),
-            ..source
+        let anywhere = |source: Source| {
+            let own = Source {
+                alike: product(source.alike),
+                together: product(source.together),
+                mixed: [source.mixed[0] || source.mixed[1]; 2],
+                equal: [source.equal[0] && source.equal[1]; 2],
+                centred: [false; 2],
+                cleared: false,
+                // The numbers of a column are in one polynomial.
+                tails: source.tails.summed(),
+                ..source
+            };
+            known(&source, own)
         };
-        let together = product(self.together);
-        let gathered = self.map_sources(anywhere).elsewhere(None, salt);
+        let (together, masks) = (product(self.together), self.masks.gathered());
+        let gathered = Self { masks, ..self }.map_sources(anywhere).elsewhere(None, salt);
         Self { together, ..gathered }
     }
 
@@ -137,14 +190,14 @@ impl Estimate {
         });
         rotated.centred = [false; 2];
         rotated.name = rotated.name.wrapping_add(turn);
-        rotated.masks = rotated.masks.map(|masks| masks.wrapping_add(turn));
+        rotated.masks = rotated.masks.rotated(turn);
         rotated
     }
 
     /// The selected rows, each of which occurs at most `times` times.
     pub(crate) fn selected(self, rows: &[usize], times: usize) -> Self {
         let salt = rows.iter().fold(17, |salt, &row| mixed_name(salt, row as u64));
-        self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times).named(salt)
+        self.elsewhere(Some(Along::Rows), salt).repeated(Along::Rows, times)
     }
 
     /// The selected columns, moved to the first places of a row.
@@ -159,8 +212,8 @@ impl Estimate {
     pub(crate) fn repeated(self, along: Along, count: usize) -> Self {
         let mut numbers = self.together;
         numbers[along as usize] *= count as f64;
-        let sums = self.sums.clone();
-        Self { together: numbers, sums, ..self.forgotten() }.map_sources(|source| {
+        let (sums, masks) = (self.sums.clone(), self.masks.repeated(along, count as f64));
+        Self { together: numbers, sums, masks, ..self.forgotten() }.map_sources(|source| {
             let (mut alike, mut together) = (source.alike, source.together);
             alike[along as usize] *= count as f64;
             together[along as usize] *= count as f64;
@@ -182,7 +235,8 @@ impl Estimate {
     /// The only row repeated `rows` times. Polynomials are copied with their errors; slots of different lanes
     /// have different errors, except errors that are equal in all slots.
     pub(crate) fn with_rows_repeated(self, rows: usize, lanes: usize) -> Self {
-        let repeated = self.repeated(Along::Rows, rows);
+        let masks = self.masks.repeated(Along::Rows, rows.div_ceil(lanes) as f64);
+        let repeated = Self { masks, ..self.repeated(Along::Rows, rows) };
         if rows == 1 {
             return repeated;
         }
@@ -194,8 +248,13 @@ impl Estimate {
     pub(crate) fn side_by_side((parts, sizes): (&[Self], &[usize]), along: Along, layout: &Layout) -> Self {
         let Some((first, others)) = parts.split_first() else { return Self::exact(0.0) };
         let axis = along as usize;
+        // Columns may lie side by side in one polynomial; rows do not.
+        let whole = along == Along::Rows || layout.chunks() > 1;
+        let masks: Vec<Masks> = parts.iter().map(|part| part.masks.or_named(part.name)).collect();
+        let name = masks.iter().filter_map(|masks| masks.name).fold(axis as u64, mixed_name);
+        let masks = Masks::side_by_side(&masks, name, along, whole);
         if others.iter().all(|other| other == first) {
-            return first.clone().repeated(along, parts.len());
+            return Self { masks, ..first.clone().repeated(along, parts.len()) };
         }
         let parts: Vec<Self> = parts.iter().cloned().map(Self::forgotten).collect();
         let largest = |part: fn(&Self) -> f64| parts.iter().map(part).fold(0.0, f64::max);
@@ -212,7 +271,7 @@ impl Estimate {
             ..Self::exact(0.0)
         };
         own.name = parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name));
-        own.masks = Some(parts.iter().fold(axis as u64, |name, part| mixed_name(name, part.name_of_noise())));
+        own.masks = masks;
         // One error, as large as the largest of all parts, replaces the errors of the parts. It depends on
         // all their sources.
         let all = || parts.iter().flat_map(|part| part.sources.iter().chain([&part.rest]));

@@ -1,6 +1,8 @@
 //! Norms of matrices: how much a product with a matrix enlarges numbers and errors, and how its results are
 //! correlated.
 
+use std::collections::BTreeMap;
+
 use rustfft::num_complex::Complex64;
 
 use super::names::name_of_all;
@@ -23,6 +25,8 @@ pub(crate) struct MatrixNorms {
     column_sums: f64,
     rows: f64,
     columns: f64,
+    /// How many rows of the matrix at most are equal; 1 if unknown.
+    pub(super) equal_rows: f64,
 }
 
 impl MatrixNorms {
@@ -48,6 +52,7 @@ impl MatrixNorms {
             column_sums: column_sums.iter().map(Complex64::norm_sqr).sum::<f64>() / count,
             rows: count * repeated,
             columns: columns as f64,
+            equal_rows: 1.0,
         }
     }
 
@@ -63,7 +68,12 @@ impl MatrixNorms {
                 })
             })
             .collect();
-        Self::new(name_of_all(values), &rows, &column_sums, columns)
+        let mut equal: BTreeMap<u64, usize> = BTreeMap::new();
+        for row in values.chunks_exact(columns.max(1)) {
+            *equal.entry(name_of_all(row)).or_default() += 1;
+        }
+        let equal_rows = equal.into_values().max().unwrap_or(1) as f64;
+        Self { equal_rows, ..Self::new(name_of_all(values), &rows, &column_sums, columns) }
     }
 
     /// The mean of the products of numbers with mean `mean`.

@@ -200,23 +200,24 @@ impl Source {
         self.factors.map_or(self.worst, |factors| self.worst.abs().min(factors.worst()))
     }
 
-    /// Forgets the factors, because the numbers are no longer known as a function of others.
-    pub(super) fn without_factors(self) -> Self {
+    /// Forgets the factors, because the numbers are no longer known as a function of others. The numbers'
+    /// deviations from their mean add up as `numbers`, and so do those of the factors.
+    pub(super) fn without_factors(self, numbers: [f64; 2]) -> Self {
         if self.factors.is_none() {
             return self;
         }
         Self {
             typical: self.typical_of_numbers(),
-            together: self.together_in_numbers(),
+            together: self.together_in_numbers(numbers),
             factors: None,
             ..self.unsigned()
         }
     }
 
     /// How errors add up in places with a number, including their factors.
-    fn together_in_numbers(&self) -> [f64; 2] {
+    fn together_in_numbers(&self, numbers: [f64; 2]) -> [f64; 2] {
         self.factors.map_or(self.together, |factors| {
-            times_numbers(self.together, (factors.by.mean(), factors.typical()), [1.0; 2])
+            times_numbers(self.together, (factors.by.mean(), factors.typical()), numbers)
         })
     }
 

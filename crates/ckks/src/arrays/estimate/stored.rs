@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::masks::Masks;
 use super::names::{StoredName, stored_name};
 use super::source::{Source, are_alone, are_false, each_alone};
 use super::spread::Spread;
@@ -30,6 +31,12 @@ pub(crate) struct StoredEstimate {
     name: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     masks: Option<StoredName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    masks_origin: Option<StoredName>,
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
+    masks_alike: [f64; 2],
+    #[serde(default = "each_alone", skip_serializing_if = "are_alone")]
+    masks_together: [f64; 2],
     sources: Vec<Source>,
     #[serde(default = "no_rest", skip_serializing_if = "is_no_rest")]
     rest: Source,
@@ -72,7 +79,10 @@ impl Estimate {
             sums: self.sums.clone(),
             spread: self.spread,
             name: self.name,
-            masks: self.masks.map(StoredName),
+            masks: self.masks.name.map(StoredName),
+            masks_origin: self.masks.origin.map(StoredName),
+            masks_alike: self.masks.alike,
+            masks_together: self.masks.together,
             sources: self.sources.to_vec(),
             rest: self.rest,
             // `None` means that the names are unknown.
@@ -129,8 +139,16 @@ impl Estimate {
             && stored.mean.is_finite()
             && add_up(stored.together)
             && stored.typical.is_none_or(|typical| typical >= 0.0 && typical.is_finite());
+        let of = |name: Option<StoredName>| name.map(|StoredName(name)| name);
+        let masks = Masks {
+            name: of(stored.masks),
+            origin: of(stored.masks_origin),
+            alike: stored.masks_alike,
+            together: stored.masks_together,
+        };
         let few = stored.dropped.as_ref().is_none_or(|names| names.len() <= MAX_STORED);
         if !numbers
+            || !masks.is_sound()
             || !few
             || stored.sources.len() > MAX_SOURCES
             || !stored.sources.iter().chain([&stored.rest]).all(sound)
@@ -148,7 +166,7 @@ impl Estimate {
         };
         (own.together, own.root, own.centred, own.sums) =
             (stored.together, stored.root, stored.centred, stored.sums);
-        own.masks = stored.masks.map(|StoredName(masks)| masks);
+        own.masks = masks;
         own.dropped = stored
             .dropped
             .map(|names| names.into_iter().map(|names| names.map(|StoredName(name)| name)).collect());

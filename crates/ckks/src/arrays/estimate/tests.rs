@@ -261,7 +261,7 @@ fn the_error_of_a_mean_is_no_error_of_a_variance() {
         x.sources.iter().any(|source| source.alike[1] >= 256.0 && source.centred == [false; 2])
     };
     assert!(is_left(&d) && !is_left(&square(&d)) && !is_left(&square(&d.clone().scale(-3.0)).scale(0.1)));
-    let mask = Estimate::plain(1, (1.0, 0.5, 0.25), false);
+    let mask = Estimate::plain(1, ((1.0, 0.5, 0.25), [1.0; 2]), (false, false));
     for other in [
         square(&d).multiply(mask.clone()),
         square(&d.clone().multiply(mask)),

@@ -397,8 +397,10 @@ impl Call<'_> {
         let kept = x.estimate.clone().gathered_times(times, name).copied(period);
         let kept = kept.mapped(Along::Columns, &norms, rounding);
         let (slots, alike) = (moved.slots, moved.alike);
-        let mapped =
-            moved.rows.rearranged(shape, to).estimated(|own| kept.with_noise_of_rows(own, slots, alike));
+        let mapped = moved
+            .rows
+            .rearranged(shape, to)
+            .estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials())));
         mapped.check_bound()?;
         Ok(mapped)
     }

@@ -71,9 +71,9 @@ pub(crate) fn gather(
     if let Some(steps) = rotation(x, &to, sources) {
         let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
         let rotated = evaluator.rotate_slots(&whole, &[steps])?.swap_remove(0);
-        let kept = x.estimate.clone().gathered(sources);
+        let kept = x.estimate.clone().gathered(sources, (x.layout(), &to));
         let rotated = rotated.rearranged(shape.to_vec(), to);
-        return Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), 1)));
+        return Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), (1, to.polynomials()))));
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
@@ -85,11 +85,11 @@ pub(crate) fn gather(
     let (slots, alike) = (moved.slots, moved.alike);
     let period = x.layout().period().max(to.period());
     let rounding = moved.rounding.1;
-    let kept =
-        x.estimate.clone().gathered(sources).copied(period).with_cleared(&x.estimate, moved.terms, rounding);
+    let kept = x.estimate.clone().gathered(sources, (x.layout(), &to));
+    let kept = kept.copied(period).with_cleared(&x.estimate, moved.terms, rounding);
     let rows = moved.rows.rearranged(shape.to_vec(), to);
     // Copies of a number have the same noise.
-    Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, alike)))
+    Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials()))))
 }
 
 /// The steps of a rotation of all slots to the left that moves all numbers of `x` to the places of `to`, each
@@ -166,10 +166,14 @@ pub(crate) fn map_numbers(
     let places = moved.terms as f64;
     let rounding = (moved.rounding.0 * places.sqrt(), moved.rounding.1 * places);
     let period = x.layout().period().max(to.period());
-    let kept = x.estimate.clone().gathered(&chosen).copied(period).mapped(Along::Columns, &norms, rounding);
+    let kept = x.estimate.clone().gathered(&chosen, (x.layout(), x.layout())).copied(period).mapped(
+        Along::Columns,
+        &norms,
+        rounding,
+    );
     let (slots, alike) = (moved.slots, moved.alike);
     let mapped = moved.rows.rearranged(shape.to_vec(), to);
-    let mapped = mapped.estimated(|own| kept.with_noise_of_rows(own, slots, alike));
+    let mapped = mapped.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials())));
     mapped.check_bound()?;
     Ok(mapped)
 }
