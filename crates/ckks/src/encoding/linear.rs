@@ -14,7 +14,7 @@ use rustfft::num_complex::Complex64;
 
 use super::matrix::check_entries;
 use super::values::{ValuesRef, hash_words, words_of};
-use crate::arrays::estimate::{MatrixNorms, name_of};
+use crate::arrays::estimate::{MatrixNorms, mixed_name, name_of};
 use crate::error::CkksError;
 
 /// The name of a linear transform in errors.
@@ -80,12 +80,46 @@ pub(crate) struct RowMatrix<'v> {
     pub(crate) transposed: bool,
 }
 
+/// How the entries of a matrix become diagonals of a map of `slots` slots, where the numbers of a row repeat
+/// after `numbers` slots, and the results after `results`; all are powers of two.
+///
+/// ```text
+/// results >= numbers    y_s = sum_(d < numbers) M[s][(s + d) mod numbers] x_(s + d)
+/// results < numbers     z_s = sum_(d < results) M[s mod results][s + d] x_(s + d),    y_r = sum of z_s over all s = r mod results
+/// ```
+///
+/// The map gives `z`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fold {
+    pub(crate) slots: usize,
+    pub(crate) numbers: usize,
+    pub(crate) results: usize,
+}
+
+impl Fold {
+    /// Numbers and results that do not repeat.
+    pub(crate) fn none(slots: usize) -> Self {
+        Self { slots, numbers: slots, results: slots }
+    }
+
+    /// The shift and the slot of an entry of a block.
+    pub(crate) fn place(self, row: usize, column: usize) -> (usize, usize) {
+        let distance = column + self.slots - row;
+        if self.results < self.numbers {
+            let shift = distance % self.results;
+            (shift, (column + self.slots - shift) % self.slots)
+        } else {
+            (distance % self.numbers, row)
+        }
+    }
+}
+
 /// Entries that are looked at together: most matrices that are large have few that are not zero.
 const TOGETHER: usize = 16;
 
 impl RowMatrix<'_> {
     /// Calls `entry` with row, column, value and place of each entry of a block that is not zero.
-    fn for_each(
+    pub(crate) fn for_each(
         self,
         (top, left): (usize, usize),
         (rows, columns): (usize, usize),
@@ -113,6 +147,20 @@ impl RowMatrix<'_> {
                 }
             }
         }
+    }
+}
+
+impl RowMatrix<'_> {
+    /// The norms of the whole matrix.
+    pub(crate) fn norms(self, [rows, columns]: [usize; 2]) -> MatrixNorms {
+        let (mut of_rows, mut of_columns) = (vec![(ZERO, 0.0, 0.0); rows], vec![ZERO; columns]);
+        self.for_each((0, 0), (rows, columns), |row, column, value, _| {
+            let own = &mut of_rows[row];
+            *own = (own.0 + value, own.1 + magnitude(value), own.2 + value.norm_sqr());
+            of_columns[column] += value;
+        });
+        let name = mixed_name(self.values.name(), mixed_name(columns as u64, u64::from(self.transposed)));
+        MatrixNorms::new(name, &of_rows, &of_columns, columns)
     }
 }
 
@@ -220,23 +268,28 @@ impl LinearTransform {
         let values = values.into();
         check_entries((rows, columns), values.len(), LINEAR)?;
         let slots = rows.max(columns).next_power_of_two();
-        Self::block(RowMatrix { values, width: columns, transposed: false }, ((0, 0), (rows, columns)), slots)
+        let matrix = RowMatrix { values, width: columns, transposed: false };
+        Self::block(matrix, ((0, 0), (rows, columns)), Fold::none(slots))
     }
 
-    /// The map of a block of `rows x columns` entries of `matrix` that begins at `place`, in rows of `slots`
-    /// slots. Zeros take little time: of a large matrix most may be.
+    /// The map of a block of `rows x columns` entries of `matrix` that begins at `place`. If numbers or
+    /// results repeat, it is a map of all slots. Zeros take little time: of a large matrix most may be.
     ///
     /// # Errors
     /// [`CkksError::NotFinite`]; [`CkksError::OutOfRange`] where the diagonals take too much memory.
     pub(crate) fn block(
         matrix: RowMatrix<'_>,
         (place, (rows, columns)): ((usize, usize), (usize, usize)),
-        slots: usize,
+        fold: Fold,
     ) -> Result<Self, CkksError> {
+        let slots = fold.slots;
+        let (rows_of_map, columns_of_map) =
+            if fold.numbers.min(fold.results) < slots { (slots, slots) } else { (rows, columns) };
         let mut diagonals: Vec<Option<Vec<Complex64>>> = vec![None; slots];
         let (mut count, mut invalid) = (0, None);
         matrix.for_each(place, (rows, columns), |j, i, value, index| {
-            let diagonal = &mut diagonals[(i + slots - j) % slots];
+            let (shift, slot) = fold.place(j, i);
+            let diagonal = &mut diagonals[shift];
             if !value.is_finite() && invalid.is_none() {
                 invalid = Some(CkksError::NotFinite { index, value: value.norm(), shape: None });
             }
@@ -246,7 +299,7 @@ impl LinearTransform {
                 let len = if count * slots <= MAX_NUMBERS { slots } else { 0 };
                 *diagonal = Some(vec![ZERO; len]);
             }
-            if let Some(number) = diagonal.as_mut().and_then(|diagonal| diagonal.get_mut(j)) {
+            if let Some(number) = diagonal.as_mut().and_then(|diagonal| diagonal.get_mut(slot)) {
                 *number = value;
             }
         });
@@ -257,8 +310,8 @@ impl LinearTransform {
         let diagonals =
             diagonals.into_iter().enumerate().filter_map(|(shift, own)| Some((shift, own?))).collect();
         Ok(Self {
-            rows,
-            columns,
+            rows: rows_of_map,
+            columns: columns_of_map,
             slots,
             period: slots,
             diagonals,

@@ -27,7 +27,12 @@ impl Estimate {
     /// Adds the noise of `steps` to these numbers. The noise may be equal in `period` neighbouring slots and
     /// may repeat after them.
     pub(crate) fn with_noise_of(self, steps: Self, period: usize) -> Self {
-        self.with_noise_of_rows(steps, period, (1, usize::MAX))
+        self.with_noise(steps, (period, period))
+    }
+
+    /// Adds the noise of `steps`, which is independent in `period` slots, after which it may repeat.
+    pub(crate) fn with_repeated_noise_of(self, steps: Self, period: usize) -> Self {
+        self.with_noise(steps, (1, period))
     }
 
     /// [`Estimate::with_noise_of`] where up to `times` polynomials of a result with `polynomials` are
@@ -38,9 +43,14 @@ impl Estimate {
         period: usize,
         (times, polynomials): (usize, usize),
     ) -> Self {
-        let (typical, worst) = steps.slot_errors();
         self.masks = self.masks.repeated(Along::Rows, times as f64).in_polynomials(polynomials as f64);
-        let in_slots = |masks: [f64; 2]| [masks[0], masks[1] * period as f64];
+        self.with_noise(steps, (period, period))
+    }
+
+    /// Adds the noise of `steps`, which may be equal in `neighbours` slots and repeat after `period`.
+    fn with_noise(mut self, steps: Self, (neighbours, period): (usize, usize)) -> Self {
+        let (typical, worst) = steps.slot_errors();
+        let in_slots = |masks: [f64; 2]| [masks[0], masks[1] * neighbours as f64];
         let (name, alike) = (mixed_name(self.name_of_noise(), worst.to_bits()), in_slots(self.masks.alike));
         let tails = steps.tails().max(Tails::Convolution);
         self.push(Source {

@@ -5,29 +5,23 @@
 //! polynomial i of the result = sum_j block_ij (polynomial j of the row)
 //! ```
 //!
-//! A row whose slots repeat is also a row of more slots, so a result may be longer than its row.
+//! The slots of a short row repeat, so that the result may be longer than its row; those of a short result
+//! may repeat, too. Then a block has no more diagonals than the shorter of both has numbers ([`Fold`]).
+//!
+//! Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), the hybrid method; differs:
+//! polynomials are added before the rotations.
 
 use clathrate_lattice::Level;
-use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
 use super::gather::{in_rows_alone, is_movable, zeros};
-use crate::arrays::estimate::{Along, MatrixNorms};
+use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
 use crate::embedding::encoding_errors;
-use crate::encoding::Matrix;
-use crate::encoding::linear::RowMatrix;
-use crate::encoding::values::ValuesRef;
+use crate::encoding::linear::{Fold, RowMatrix};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::LevelsNeeded;
 use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks, with_columns};
-
-/// A matrix has few rows if a polynomial has at least this many times as many slots. Its diagonals would be
-/// as many as the slots, with few numbers on each.
-const FEW_ROWS: usize = 4;
-
-/// In a matrix with at most one of so many entries other than zero, diagonals may be zero.
-const SPARSE: usize = 4;
 
 /// The product of a matrix, `rows x columns`, with each row of `x`.
 ///
@@ -51,114 +45,132 @@ pub(crate) fn multiply_rows(
     if lies_elsewhere && layout.columns() == columns && is_movable(x) {
         return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, matrix, [rows, columns]);
     }
-    if !is_plain || (layout.chunks() == 1 && slots == layout.capacity()) {
-        return LinearTransform::block(matrix, whole, slots)?.apply(evaluator, x);
+    if !is_plain {
+        return LinearTransform::block(matrix, whole, Fold::none(slots))?.apply(evaluator, x);
     }
     if layout.chunks() > 1 {
         check_chunks(x)?;
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    // Rows of several polynomials keep their capacity.
-    let capacity = match x.layout().chunks() {
-        1 => slots.max(x.layout().capacity()).min(x.params().slot_count()),
-        _ => x.layout().capacity(),
-    };
-    let wide = x.layout().with_capacity(capacity)?.with_padding(Padding::Dirty);
-    let x = x.clone().rearranged(x.shape().to_vec(), wide);
-    let chunks: Vec<Ciphertext> =
-        (0..wide.chunks()).map(|chunk| selected_chunks(&x, chunk..chunk + 1)).collect();
-    if let RowMatrix { values: ValuesRef::Real(weights), transposed: false, .. } = matrix
-        && chunks.len() > 1
-        && FEW_ROWS * rows.next_power_of_two() <= capacity
-        && SPARSE * weights.iter().filter(|&&weight| weight != 0.0).count() > weights.len()
-    {
-        return multiply_few_rows(evaluator, &x, &chunks, Matrix::new(rows, columns, weights));
-    }
-    let mut results = Vec::with_capacity(rows.div_ceil(capacity));
-    for first in (0..rows).step_by(capacity) {
-        let mut sum: Option<Ciphertext> = None;
-        for (index, chunk) in chunks.iter().enumerate() {
-            let place = (first, index * capacity);
-            let size = (capacity.min(rows - first), chunk.layout().columns());
-            let block = LinearTransform::block(matrix, (place, size), capacity)?;
-            if block.is_zero() {
-                continue;
-            }
-            let mapped = block.apply(evaluator, chunk)?;
-            sum = Some(match sum {
-                None => mapped,
-                Some(sum) => evaluator.add(&sum, &mapped)?,
-            });
-        }
-        results.push(match sum {
-            Some(sum) => sum,
-            None => zeros(evaluator, &chunks[0], capacity.min(rows - first))?,
-        });
-    }
-    Ok(in_chunks(results, rows))
+    Blocks::of(x, matrix, [rows, columns]).multiply(evaluator, x)
 }
 
-/// The product of a matrix of few rows with each row of `x`, whose polynomials are `chunks`. With the number
-/// of rows rounded up to a power of two `p`, each polynomial takes `p` diagonals, and rotations by `p, 2 p,
-/// ..` add the parts of each sum:
-///
-/// ```text
-/// y_s = sum_(d < p) W[s mod p][s + d] x_(s + d),    (W x)_r = sum of y_s over all s = r mod p
-/// ```
-///
-/// Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), the hybrid method;
-/// differs: polynomials are added before the rotations.
-fn multiply_few_rows(
-    evaluator: &Evaluator,
-    x: &Ciphertext,
-    chunks: &[Ciphertext],
-    weights: Matrix<'_>,
-) -> Result<Ciphertext, CkksError> {
-    let (capacity, period) = (x.layout().capacity(), weights.rows.next_power_of_two());
-    let mut sum: Option<Ciphertext> = None;
-    let mut rounding = (0.0, 0.0);
-    for (index, chunk) in chunks.iter().enumerate() {
-        let width = chunk.layout().columns();
-        let weight = |slot: usize, shift: usize| {
-            let (row, column) = (slot % period, (slot + shift) % capacity);
-            let inside = row < weights.rows && column < width;
-            let place = row * weights.columns + index * capacity + column;
-            Complex64::from(if inside { weights.values[place] } else { 0.0 })
+/// A matrix in blocks of the slots of a polynomial, with as few diagonals as the numbers or the results
+/// repeat.
+struct Blocks<'m> {
+    matrix: RowMatrix<'m>,
+    size: [usize; 2],
+    /// The polynomials of a row.
+    chunks: usize,
+    fold: Fold,
+}
+
+impl<'m> Blocks<'m> {
+    fn of(x: &Ciphertext, matrix: RowMatrix<'m>, size: [usize; 2]) -> Self {
+        let (layout, most) = (x.layout(), x.params().slot_count());
+        // Rows of several polynomials keep their capacity.
+        let (numbers, chunks) = (layout.capacity(), layout.chunks());
+        let results = match chunks {
+            1 => size[0].next_power_of_two().min(most),
+            _ => size[0].next_power_of_two().min(numbers),
         };
-        let diagonal = |shift: usize| {
-            (shift as i64, (0..capacity).map(|slot| weight(slot, shift)).collect::<Vec<Complex64>>())
-        };
-        let transform = LinearTransform::from_diagonals(capacity, (0..period).map(diagonal))?;
-        if transform.is_zero() {
-            continue;
+        let slots = numbers.max(results);
+        let with = |results: usize| Self { matrix, size, chunks, fold: Fold { slots, numbers, results } };
+        let wide = with(slots);
+        if results == slots {
+            return wide;
         }
-        let plan = transform.kept_plan(evaluator, x)?;
-        rounding = encoding_errors(x.params().degree(), plan.diagonal_scale());
-        let filled = chunk.layout().of_columns(capacity);
-        // The maps move noise alone; what is known of the numbers follows from the whole matrix.
-        let chunk = chunk
-            .clone()
-            .rearranged(with_columns(chunk, capacity), filled)
-            .estimated(Estimate::without_numbers);
-        let mapped = plan.map_slots(evaluator, &chunk)?;
-        sum = Some(match sum {
-            None => mapped,
-            Some(sum) => evaluator.add(&sum, &mapped)?,
-        });
+        let repeated = with(results);
+        let work = |own: &Self| own.diagonals().into_iter().map(work_of).sum::<f64>();
+        let steps = f64::from((slots / results).trailing_zeros());
+        if work(&repeated) + steps < work(&wide) { repeated } else { wide }
     }
-    let Some(sum) = sum else { return zeros(evaluator, &chunks[0], weights.rows) };
-    let steps: Vec<i64> = doublings(period, capacity).map(|step| step as i64).collect();
-    let sum = evaluator.plus_rotated(sum, &steps)?;
-    let layout = sum.layout().with_capacity(period)?.of_columns(weights.rows).with_padding(Padding::Zero);
-    // Each sum has a rounding error of a weight for every number.
-    let count = (chunks.len() * capacity) as f64;
-    let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
-    let norms = MatrixNorms::of_matrix(weights.values, weights.columns);
-    let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding);
-    // Copies of a sum have the same noise.
-    Ok(sum
-        .rearranged(with_columns(x, weights.rows), layout)
-        .estimated(|own| kept.with_noise_of(own, capacity)))
+
+    /// The blocks, by polynomial of the results: the first row, and for each polynomial of the numbers the
+    /// first column and the sizes.
+    fn places(&self) -> impl Iterator<Item = (usize, Vec<(usize, [usize; 2])>)> + use<'_> {
+        let ([rows, columns], Fold { slots, numbers, .. }) = (self.size, self.fold);
+        (0..rows).step_by(slots).map(move |first| {
+            let height = slots.min(rows - first);
+            let block = |chunk: usize| (chunk * numbers, [height, numbers.min(columns - chunk * numbers)]);
+            (first, (0..self.chunks).map(block).collect())
+        })
+    }
+
+    /// The number of diagonals of each block.
+    fn diagonals(&self) -> Vec<usize> {
+        let count = |place: (usize, usize), [rows, columns]: [usize; 2]| {
+            let mut shifts = vec![false; self.fold.slots];
+            self.matrix.for_each(place, (rows, columns), |row, column, _, _| {
+                shifts[self.fold.place(row, column).0] = true;
+            });
+            shifts.into_iter().filter(|&some| some).count()
+        };
+        let blocks = self.places().flat_map(|(first, blocks)| {
+            blocks.into_iter().map(move |(column, size)| ((first, column), size))
+        });
+        blocks.map(|(place, size)| count(place, size)).collect()
+    }
+
+    fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (Fold { slots, numbers, results }, [rows, columns]) = (self.fold, self.size);
+        let wide = x.layout().with_capacity(slots)?.with_padding(Padding::Dirty);
+        // The maps move noise alone; what is known of the numbers follows from the whole matrix.
+        let moved = x.clone().rearranged(x.shape().to_vec(), wide).estimated(Estimate::without_numbers);
+        let chunks: Vec<Ciphertext> =
+            (0..self.chunks).map(|chunk| selected_chunks(&moved, chunk..chunk + 1)).collect();
+        let mut parts = Vec::with_capacity(rows.div_ceil(slots));
+        let (mut rounding, mut terms, mut complex) = ((0.0f64, 0.0f64), 0, x.is_complex());
+        for (first, blocks) in self.places() {
+            let (mut sum, mut own_terms): (Option<Ciphertext>, usize) = (None, 0);
+            for (chunk, (column, [height, width])) in chunks.iter().zip(blocks) {
+                let block =
+                    LinearTransform::block(self.matrix, ((first, column), (height, width)), self.fold)?;
+                if block.is_zero() {
+                    continue;
+                }
+                let plan = block.kept_plan(evaluator, x)?;
+                let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
+                rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
+                complex |= block.is_complex();
+                own_terms += block.shifts().count() * (numbers / results).max(1);
+                let filled = chunk.layout().of_columns(slots);
+                let mapped =
+                    plan.map_slots(evaluator, &chunk.clone().rearranged(with_columns(chunk, slots), filled))?;
+                sum = Some(match sum {
+                    None => mapped,
+                    Some(sum) => evaluator.add(&sum, &mapped)?,
+                });
+            }
+            terms = terms.max(own_terms);
+            let height = slots.min(rows - first);
+            let Some(sum) = sum else {
+                parts.push(zeros(evaluator, &chunks[0], height)?);
+                continue;
+            };
+            let steps: Vec<i64> = doublings(results, slots).map(|step| step as i64).collect();
+            let sum = evaluator.plus_rotated(sum, &steps)?;
+            let layout = sum.layout().with_capacity(results)?.of_columns(height).with_padding(Padding::Zero);
+            parts.push(sum.rearranged(with_columns(x, height), layout));
+        }
+        // Each result has a rounding error of the matrix for every number, and those that repeat have the
+        // same.
+        let count = terms as f64;
+        let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
+        let norms = self.matrix.norms([rows, columns]);
+        let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding).copied(slots);
+        // Copies of a sum have the same noise.
+        let period = if results < slots { slots } else { 1 };
+        let whole = in_chunks(parts, rows);
+        let layout = whole.layout().of_numbers(complex);
+        Ok(whole.laid_out(layout).estimated(|own| kept.with_repeated_noise_of(own, period)))
+    }
+}
+
+/// About how many key switches take as long as a map of so many diagonals: a product with a diagonal takes an
+/// eighth of the time of one.
+fn work_of(diagonals: usize) -> f64 {
+    2.0 * (diagonals as f64).sqrt() + diagonals as f64 / 8.0
 }
 
 /// Arrays whose rows fill a polynomial, but for the last one's, as the polynomials of rows of `columns`
