@@ -22,6 +22,7 @@ help:
 	@echo "make test-wheels  installs them from an index and runs them, the Arm one under emulation"
 	@echo "make bench      ours and other libraries, one table (QUICK=1: two minutes)"
 	@echo "make bench SET=..  a page of its own, beside the papers' numbers (QUICK=1: seconds to half a minute, small degrees):"
+	@echo "                arrays     jobs on arrays as a new user writes them, beside other libraries of arrays"
 	@echo "                bootstrap  bootstraps by stage, with precision, keys and memory, beside other libraries"
 	@echo "                dpad       RNS-CKKS, ModHE and DPad-HE at the paper's sets"
 	@echo "                gpu        operations on a graphics processor, predicted, or measured with DEVICE=cuda"
@@ -175,8 +176,8 @@ test-wheels: wheels
 # libraries in one run, which prints its table.
 SET ?= ckks
 # Pages with NumPy's products, or with plots that belong to them, take the tools of the virtual environment; the others need Python alone.
-# The page of programs runs the package.
-BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)$(if $(filter prices programs,$(SET)),$(VENV)/.built)
+# Pages of arrays and programs run the package.
+BENCH_TOOLS := $(if $(filter mambo matrix pairs,$(SET)),$(VENV)/.tools)$(if $(filter arrays prices programs,$(SET)),$(VENV)/.built)
 bench: $(BENCH_TOOLS)
 	$(CARGO) build --release --locked -p clathrate-bench
 ifeq (ckks,$(SET))

@@ -1,9 +1,9 @@
-"""Installs and runs the benchmark programs of the peers: Lattigo, OpenFHE, SEAL, Poulpy.
+"""Installs and runs the benchmark programs of the peers: Lattigo, OpenFHE and openfhe-numpy, SEAL and TenSEAL, Poulpy.
 
 Sits in bench/peers; standard library only. `run.py install` builds each peer's program into .cache/peers, `run.py run`
-installs what is missing and prints the rows of every program and parameter set, one JSON row per line, `run.py bootstrap`
-those of the peers' bootstraps, `run.py samples` those of their ways from samples to slots. A peer that cannot be installed,
-fails or runs out of time prints a row {"who", "work": "*", "absent": reason}.
+installs what is missing and prints the rows of every program and parameter set, one JSON row per line; `run.py bootstrap`
+prints those of the peers' bootstraps, `run.py samples` those of their ways from samples to slots, `run.py arrays` those of
+jobs on arrays. A peer that cannot be installed, fails or runs out of time prints a row {"who", "work": "*", "absent": reason}.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ QUICK_BOOTSTRAPS = (("lattigo", "insecure_n11"), ("openfhe", "insecure_n11"), ("
 # From samples of another scheme to slots.
 SAMPLES = (("openfhe", "n16-lwe-256"), ("openfhe", "n16-lwe-1024"), ("openfhe", "n16-lwe-4096"))
 QUICK_SAMPLES = (("openfhe", "insecure_n11-lwe-16"),)
+# Jobs on arrays.
+ARRAYS = (("tenseal", "arrays"), ("openfhe_numpy", "arrays"))
 INSTALL_SECONDS = 900
 MEMORY_SHARE = 0.6  # of what is free: other programs need memory too
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "GOMAXPROCS": "1"}
@@ -151,7 +153,9 @@ PEERS: dict[str, Peer] = {
     "poulpy": Peer(install_poulpy, lambda folder: [str(folder / "target" / "release" / "poulpy-bench")]),
     "lattigo": Peer(install_lattigo, lambda folder: [str(folder / "lattigo-bench")]),
     "openfhe": python_peer("openfhe", ("3.10",), "openfhe"),
+    "openfhe_numpy": python_peer("openfhe_numpy", ("3.10",), "openfhe"),
     "seal": python_peer("seal", ("3.11", "3.12", "3.10"), "tenseal.sealapi"),
+    "tenseal": python_peer("tenseal", ("3.11", "3.12", "3.10"), "tenseal"),
 }
 
 
@@ -220,14 +224,14 @@ def measure(runs: list[tuple[str, str]], limit_seconds: float, work: str = "*") 
 
 
 def main() -> int:
-    """Command line: run.py install|run|bootstrap|samples [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
+    """Command line: run.py install|run|bootstrap|samples|arrays [--peer NAME ...] [--params SET ...] [--limit SECONDS]."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("install", "run", "bootstrap", "samples"))
+    parser.add_argument("step", choices=("install", "run", "bootstrap", "samples", "arrays"))
     parser.add_argument("--peer", action="append", choices=list(PEERS), help="only this peer; may be repeated")
     sets = [
         *FULL_PARAMS,
         *EXTRA_PARAMS,
-        *dict.fromkeys(set_name for _, set_name in BOOTSTRAPS + QUICK_BOOTSTRAPS + SAMPLES + QUICK_SAMPLES),
+        *dict.fromkeys(set_name for _, set_name in BOOTSTRAPS + QUICK_BOOTSTRAPS + SAMPLES + QUICK_SAMPLES + ARRAYS),
     ]
     parser.add_argument("--params", action="append", choices=sets, help="only this set")
     parser.add_argument("--limit", type=float, default=TIME_LIMITS[quick()], help="seconds for all runs together")
@@ -245,11 +249,13 @@ def main() -> int:
         every, work = QUICK_BOOTSTRAPS if quick() else BOOTSTRAPS, "bootstrap"
     elif options.step == "samples":
         every, work = QUICK_SAMPLES if quick() else SAMPLES, "openfhe_switching"
+    elif options.step == "arrays":
+        every, work = ARRAYS, "job"
     if options.step != "run":
         runs = [(name, set_name) for name, set_name in every if name in names and set_name in (options.params or sets)]
     else:
         params, work = options.params or list(QUICK_PARAMS if quick() else FULL_PARAMS), "*"
-        runs = [(name, set_name) for set_name in params for name in names]
+        runs = [(name, set_name) for set_name in params for name in names if (name, "arrays") not in ARRAYS]
     for row in measure(runs, options.limit, work):
         print(json.dumps(row), flush=True)
     return 0

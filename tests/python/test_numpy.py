@@ -139,7 +139,7 @@ def test_what_has_no_counterpart_says_what_to_use(key, function, words):
         ("std", r"use `cl\.functions\.std"),
         ("flatten", r"by `x\.reshape\(-1\)`"),
         ("conjugate", r"use `x\.conj\(\)`"),
-        ("transpose", r"use `x\.T`"),
+        ("mT", r"use `x\.swapaxes\(-1, -2\)`"),
         ("real", r"use `x\.real_part\(\)`"),
         ("fill", "does not change"),
         ("cumsum", r"use `np\.cumsum\(x\)`"),

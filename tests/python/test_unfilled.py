@@ -88,6 +88,8 @@ CASES = {
     "var": [both(lambda x, axis=axis: x.var(axis=axis, keepdims=True), MATRIX) for axis in (None, 0, 1)]
     + [both(lambda x: x.var(), VECTOR)],
     "sum_rows": [both(lambda x: x.sum_rows(), MATRIX, numpy=lambda x: x.sum(axis=1, keepdims=True))],
+    "transpose": [both(lambda x: x.reshape(3, 1, 5).transpose(2, 1, 0), MATRIX, on=SLOTS), both(lambda x: x.transpose(0), VECTOR)],
+    "swapaxes": [both(lambda x: x.reshape(3, 1, 5).swapaxes(0, -1), MATRIX, on=SLOTS)],
     "reshape": [both(lambda x: x.reshape(1, 5), VECTOR), both(lambda x: x.reshape(-1, 1), VECTOR, on=SLOTS)],
     "rotate": [both(lambda x: x.rotate(1), VECTOR, on=SLOTS, numpy=lambda x: np.append(x[1:], 0))],
     "rotate_many": [both(lambda x: sum(x.rotate_many([0, 1])), VECTOR, on=SLOTS, numpy=lambda x: x + np.append(x[1:], 0))],

@@ -129,24 +129,31 @@ class Operators:
         ------
         TypeError
             Unless each axis is named once.
-        EncodingError
+        DataError
             For more than two axes in coefficients.
         LevelError
             If no level is left for the rotations that change the order of more than two axes.
         MissingKeyError
             Without the keys of these rotations.
+
+        Examples
+        --------
+        >>> secret_key.encrypt(np.ones((2, 3, 4)), encoding="slots").transpose(0, 1, 2).shape
+        (2, 3, 4)
         """
         if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0]) == 1):
             axes = () if axes[0] is None else tuple(axes[0])
-        return np.transpose(self, axes or None)
+        return np.transpose(cast(Any, self), axes or None)
 
     def swapaxes(self, axis1: int, axis2: int) -> TransposedCiphertext | Any:
         """The array with two axes exchanged, as `numpy.swapaxes`.
 
         Parameters
         ----------
-        axis1, axis2 : int
-            The axes, counted from the last one if they are negative.
+        axis1 : int
+            One axis, counted from the last one if it is negative.
+        axis2 : int
+            The other one.
 
         Returns
         -------
@@ -155,14 +162,19 @@ class Operators:
 
         Raises
         ------
-        EncodingError
+        DataError
             For more than two axes in coefficients.
         LevelError
             If no level is left for the rotations that change the order of more than two axes.
         MissingKeyError
             Without the keys of these rotations.
+
+        Examples
+        --------
+        >>> secret_key.encrypt(np.ones((2, 3))).swapaxes(0, 1).shape
+        (3, 2)
         """
-        return np.swapaxes(self, axis1, axis2)
+        return np.swapaxes(cast(Any, self), axis1, axis2)
 
     def reshape(self, *shape: Any) -> Ciphertext:
         """The same numbers in another shape, as `numpy.reshape`.
