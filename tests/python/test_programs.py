@@ -657,6 +657,20 @@ def test_inputs_that_cannot_be_are_refused_at_once() -> None:
         owner.encrypt(numbers(4), "slots", None, None, None, numbers(4))
 
 
+def test_a_program_is_refused_by_its_own_budget_alone() -> None:
+    """Dry runs on the way to a program, at higher levels, may take more than it does."""
+    params = cl.Params.preset("n14")
+    for function, shape in ((lambda x: (x * x).sum(), (4000,)), (lambda x: np.full((4, 300), 0.1) @ x, (300,))):
+        for given in ({"params": params}, {"error": 1e-4}):
+            x = cl.Input(shape, bound=1.0)
+            free = cl.compile(function, x, **given)
+            bytes_of_all = free.key_bytes + free.peak_bytes + free.plaintext_bytes
+            tight = cl.compile(function, x, **given, key_bytes=free.key_bytes, memory=bytes_of_all)
+            assert tight.key_bytes <= free.key_bytes
+            with pytest.raises(cl.errors.ParamsError, match="more than"):
+                cl.compile(function, x, **given, key_bytes=1000)
+
+
 def test_budgets_that_are_too_small_say_by_how_much() -> None:
     with pytest.raises(cl.errors.ParamsError, match=r"the closest: .*the evaluation keys take \d+\.\d MiB, more than"):
         cl.compile(lambda x: (x * x).sum() * x, cl.Input((10,), bound=1.0), key_bytes=100)

@@ -184,14 +184,25 @@ impl Search<'_> {
 
     /// As [`Self::program`], with shared plans of bootstraps.
     fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
+        match self.built(params, choices, plans)? {
+            (program, None) => Ok(program),
+            (_, Some(miss)) => Err(miss),
+        }
+    }
+
+    /// The program with these choices, and why it does not satisfy the options, if it does not.
+    fn built(
+        &self,
+        params: &Params,
+        choices: Choices,
+        plans: &AutomaticPlans,
+    ) -> Result<(Program, Option<Miss>), Miss> {
         let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
             Miss { kind, ..Miss::of(error) }
         })?;
-        match self.refusal(program.forecast()) {
-            Some(miss) => Err(miss),
-            None => Ok(program),
-        }
+        let miss = self.refusal(program.forecast());
+        Ok((program, miss))
     }
 
     fn note(&mut self, name: &str, outcome: &Result<Program, Miss>) {
@@ -340,13 +351,21 @@ impl Search<'_> {
             }
             let choices =
                 Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
-            match self.program(&params, choices) {
-                Ok(program) => {
+            // With fewer levels a program takes less memory.
+            let built = match self.built(&params, choices, &AutomaticPlans::new(&params)) {
+                Ok((_, Some(miss))) if miss.kind != OVER_BUDGET => Err(miss),
+                built => built,
+            };
+            match built {
+                Ok((program, refused)) => {
                     let left = program.forecast().lowest_level().0;
                     if left > 0 && sizes.levels >= left && sizes.levels <= first.levels && !is_shortened {
                         is_shortened = true;
                         sizes.levels -= left;
                         continue;
+                    }
+                    if let Some(miss) = refused {
+                        return Err(Miss { reason: format!("{sizes}: {}", miss.reason), ..miss });
                     }
                     let name = sizes.to_string();
                     let outcome = Ok(program);
@@ -375,13 +394,22 @@ impl Search<'_> {
     fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
         let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };
-        let outcome = match (self.program(params, at(params.fresh_level())), params.application_levels()) {
-            (Ok(program), _) => {
+        // At a lower level a program takes less memory, so its own level is looked for first.
+        let whole = match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params)) {
+            Ok((program, refused)) => {
                 let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
                 let lower =
                     (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left))));
-                Ok(lower.and_then(Result::ok).unwrap_or(program))
+                match (lower.and_then(Result::ok), refused) {
+                    (Some(lower), _) => Ok(lower),
+                    (None, None) => Ok(program),
+                    (None, Some(miss)) => Err(miss),
+                }
             }
+            Err(miss) => Err(miss),
+        };
+        let outcome = match (whole, params.application_levels()) {
+            (Ok(program), _) => Ok(program),
             (Err(miss), Err(_)) => Err(miss),
             (Err(miss), Ok(levels)) => {
                 self.with_bootstraps(params, levels).map_err(|first| first.unwrap_or(miss))
