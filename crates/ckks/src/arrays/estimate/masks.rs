@@ -156,3 +156,50 @@ impl Masks {
         self.alike.iter().chain(&self.together).all(|count| count.is_finite() && *count >= 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(x: Masks, y: Masks) -> Masks {
+        x.joined(y, |x, y| mixed_name(x, y))
+    }
+
+    #[test]
+    fn sums_of_moved_rows_may_be_equal() {
+        let x = Masks::alone(1);
+        let moved = x.elsewhere(7);
+        // All four rows of x + (x two rows further), and that one row further, are one.
+        let pairs = sum(x, moved);
+        assert_eq!((pairs.alike, pairs.together), ([2.0, 1.0], [1.0; 2]));
+        let all = sum(pairs, pairs.elsewhere(8));
+        assert_eq!((all.alike, all.together), ([4.0, 1.0], [1.0; 2]));
+        // Multiples by one number keep their relation; by different ones no two sums are equal.
+        assert_eq!(sum(x.named(3), moved.named(3)).alike, [2.0, 1.0]);
+        assert_eq!(sum(x.named(3), moved).alike, [1.0; 2]);
+        assert_eq!(sum(x, x).alike, [1.0; 2]);
+        assert_eq!(sum(x, Masks::alone(2)).alike, [1.0; 2]);
+    }
+
+    #[test]
+    fn rows_are_as_equal_as_those_of_both_operands() {
+        let (x, y) = (Masks::alone(1).repeated(Along::Rows, 8.0), Masks::alone(2));
+        assert_eq!(sum(x, y).alike, [1.0; 2]);
+        assert_eq!(sum(x, y.repeated(Along::Rows, 8.0)).together, [8.0, 1.0]);
+        assert_eq!(x.summed(Along::Rows).alike, [1.0; 2]);
+        assert_eq!(x.gathered().in_polynomials(2.0).alike, [2.0, 1.0]);
+        assert_eq!(x.mapped(Along::Rows, 3.0).alike, [EVERYWHERE, 1.0]);
+        assert_eq!(y.mapped(Along::Rows, 3.0).together, [3.0, 1.0]);
+    }
+
+    #[test]
+    fn joined_arrays_of_one_origin_may_have_equal_rows() {
+        let x = Masks::alone(1);
+        let join = |parts: &[Masks]| Masks::side_by_side(parts, 9, Along::Rows, true);
+        assert_eq!((join(&[x; 3]).alike, join(&[x; 3]).together), ([3.0, 1.0], [3.0, 1.0]));
+        let turned = join(&[x, x.elsewhere(4)]);
+        assert_eq!((turned.alike, turned.together), ([2.0, 1.0], [1.0; 2]));
+        assert_eq!(join(&[x, Masks::alone(2)]).alike, [1.0; 2]);
+        assert!(!Masks { alike: [0.5, 1.0], ..x }.is_sound() && !Masks { together: [f64::NAN; 2], ..x }.is_sound());
+    }
+}
