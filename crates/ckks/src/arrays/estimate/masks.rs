@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     fn sum(x: Masks, y: Masks) -> Masks {
-        x.joined(y, |x, y| mixed_name(x, y))
+        x.joined(y, mixed_name)
     }
 
     #[test]
@@ -200,6 +200,9 @@ mod tests {
         let turned = join(&[x, x.elsewhere(4)]);
         assert_eq!((turned.alike, turned.together), ([2.0, 1.0], [1.0; 2]));
         assert_eq!(join(&[x, Masks::alone(2)]).alike, [1.0; 2]);
-        assert!(!Masks { alike: [0.5, 1.0], ..x }.is_sound() && !Masks { together: [f64::NAN; 2], ..x }.is_sound());
+        assert!(
+            !Masks { alike: [0.5, 1.0], ..x }.is_sound()
+                && !Masks { together: [f64::NAN; 2], ..x }.is_sound()
+        );
     }
 }
