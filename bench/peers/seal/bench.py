@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
+from arrays import run_arrays
 from tenseal import sealapi
 from timing import HOISTED, SWITCHING_WORKS, Bench, arguments, sample, worst_error
 
@@ -144,8 +145,9 @@ def run(name: str, quick: bool, memory_gib: float) -> bool:
 
 def main() -> int:
     """Runs the parameter set named on the command line."""
-    options = arguments(__doc__, PARAM_SETS)
-    return 0 if run(options.params, options.quick, options.memory_gib) else 1
+    options = arguments(__doc__, [*PARAM_SETS, "arrays"])
+    measure = run_arrays if options.params == "arrays" else run
+    return 0 if measure(options.params, options.quick, options.memory_gib) else 1
 
 
 if __name__ == "__main__":

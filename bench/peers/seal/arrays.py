@@ -1,20 +1,14 @@
 """Times jobs on arrays with TenSEAL's vectors and tensors, on one thread: one JSON row for each job that they have.
 
-Usage: bench.py --params arrays [--quick] [--memory-gib X]. The jobs are those of bench/arrays.py, by their names. Parameters are the
-smallest of 128 bits of security that do the job at a scale of 2^40.
+The jobs are those of bench/arrays.py, by their names. Parameters are the smallest of 128 bits of security that do the job at a scale of
+2^40. Run by bench.py with the set `arrays`.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import tenseal as ts
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from timing import Bench, arguments
+from timing import Bench
 
 rng = np.random.default_rng(0)
 
@@ -58,8 +52,9 @@ def small_products(bench: Bench, job: str, count: int, size: int) -> None:
     bench.time("job", lambda: x.mm(y), error, runs=1)
 
 
-def main() -> None:
-    bench = Bench("tenseal", "arrays", arguments(__doc__, ["arrays"]).quick, {"version": ts.__version__})
+def run_arrays(_: str, quick: bool, __: float) -> bool:
+    """Times all jobs; returns whether all of them succeeded."""
+    bench = Bench("tenseal", "arrays", quick, {"version": ts.__version__})
     products(bench, "64 x 16, then 10 x 64", 8192, [uniform(64, 16) / 4, uniform(10, 64) / 8])
     products(bench, "two layers of digits", 16384, [uniform(32, 64) / 8, uniform(10, 32) / 6], lambda x: x * x)
     products(bench, "search in 2 000 x 384", 8192, [uniform(2000, 384) / 20])
@@ -67,6 +62,4 @@ def main() -> None:
     small_products(bench, "8 x 8 by 8 x 8", 1, 8)
     small_products(bench, "16 products of 8 x 8", 16, 8)
 
-
-if __name__ == "__main__":
-    main()
+    return not bench.failed
