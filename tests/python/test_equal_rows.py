@@ -77,11 +77,12 @@ def test_errors_of_equal_rows_add_up_as_stated(deep, made, done):
     keys, public, rng = key.evaluation_keys(found.needs), key.public_key(), np.random.default_rng(3)
     # Sums of whole rows have few different errors, which are known from many runs alone.
     errors = []
-    for _ in range(16 if done == "sums of rows" else 4):
+    for _ in range(64 if done == "sums of rows" else 4):
         data = rng.uniform(-1, 1, shape)
         result = f(public.encrypt(data, **options).with_keys(keys))
         errors.append(np.ravel(key.decrypt(result) - f(data)))
         assert np.abs(errors[-1]).max() <= result.error_bound <= 1.001 * found.result.error_bound
     # How sums of moved rows fall together is not known but bounded; what is in the lanes of a polynomial may come from any of them.
     ratio = np.sqrt(np.mean(np.square(errors))) / found.result.error_rms
-    assert 1 / 4 < ratio < (5 if made == "sums of all rows" else 2.5)
+    # Numbers that moved along both axes count as the same ones along both, so that their sums are estimated too large.
+    assert (1 / 6 if made == "rows in other orders" else 1 / 4) < ratio < (5 if made == "sums of all rows" else 2.5)
