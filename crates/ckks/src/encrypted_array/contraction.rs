@@ -5,15 +5,27 @@
 //! z[i] = sum_t x[left(t, i)] y[right(t, i)]
 //! ```
 //!
-//! Both arrays are gathered into one with a row for each `t`, whose number `i` is the factor of `z[i]`. Rows
-//! share polynomials. After one product of these arrays the rows are added, which leaves the sums in the
-//! places of every row, so that the result lies as an array whose rows share polynomials. It takes two
+//! There are two ways, and the one with the least work is taken.
+//!
+//! By terms, both arrays are gathered into one with a row for each `t`, whose number `i` is the factor of
+//! `z[i]`. Rows share polynomials. After one product of these arrays the rows are added, which leaves the sums
+//! in the places of every row, so that the result lies as an array whose rows share polynomials. It takes two
 //! levels. An 8 x 8 product has 512 terms; an array of 8 192 slots repeats them 16 times.
+//!
+//! In place ([`in_place`](crate::circuits::linear::in_place)), one array is rotated by each distance between
+//! factors. It takes two levels where the arrays lie so that factors are at few distances, such as both
+//! factors of `x.T @ x`, and of `x @ x.T`. Otherwise an array is gathered first, with a row for each entry, or
+//! for each term, which takes a third level.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
+pub use crate::circuits::linear::in_place::Terms;
+use crate::circuits::linear::in_place::{InPlace, Work, work_of_moves};
 use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
@@ -32,16 +44,6 @@ pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
     }
     let remedy = format!("at most {MAX_TERMS}: take the sums in parts");
     Err(CkksError::OutOfRange { what: "the products of encrypted numbers", value: count.to_string(), remedy })
-}
-
-/// The factors of each term of sums of products.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
-    /// The place of the left factor of each term, counted along the rows of its array: all terms `t = 0` in
-    /// the order of the result's entries, then all terms `t = 1`, ..
-    pub left: &'a [usize],
-    /// As `left`, for the right factor.
-    pub right: &'a [usize],
 }
 
 impl EncryptedArray {
@@ -76,6 +78,20 @@ impl EncryptedArray {
             });
         }
         let sums = Sums::new(&left, shape, terms.left.len())?;
+        let alone = sums.work(left.layout(), terms.left).plus(sums.work(right.layout(), terms.right));
+        let by_terms = alone.plus(sums.work_of_sums());
+        let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
+        if let Some(way) = Way::new(&left, &right, shape, terms, most)
+            && way.work.price() < by_terms.price()
+        {
+            let left = way.left.moved(evaluator, &left)?;
+            let right = way.right.moved(evaluator, &right)?;
+            let terms = Terms {
+                left: way.left.places().unwrap_or(terms.left),
+                right: way.right.places().unwrap_or(terms.right),
+            };
+            return holder.beside(way.sums.run(evaluator, (&left, &right), shape, terms)?);
+        }
         let (left, right) =
             (sums.rows_of(evaluator, &left, terms.left)?, sums.rows_of(evaluator, &right, terms.right)?);
         holder.beside(sums.added(evaluator, &evaluator.multiply(&left, &right)?)?)
@@ -156,6 +172,156 @@ impl EncryptedArray {
     }
 }
 
+/// An array as a factor of products in place: as it is, or gathered first.
+enum Factor {
+    AsItIs,
+    Moved { to: Layout, sources: Vec<Option<usize>>, places: Vec<usize> },
+}
+
+impl Factor {
+    fn moved(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        match self {
+            Self::AsItIs => Ok(x.clone()),
+            Self::Moved { to, sources, .. } => {
+                gather(evaluator, x, &[to.rows(), to.columns()], Some(*to), sources)
+            }
+        }
+    }
+
+    /// The places of the factors of all terms, if they are others than before.
+    fn places(&self) -> Option<&[usize]> {
+        match self {
+            Self::AsItIs => None,
+            Self::Moved { places, .. } => Some(places),
+        }
+    }
+}
+
+/// The factors of sums of products as the rows of a matrix: entries that have the same factors have one row.
+struct Vectors {
+    /// The entry that stands for each row.
+    entries: Vec<usize>,
+    /// The row of each entry.
+    rows: Vec<usize>,
+    terms: usize,
+}
+
+impl Vectors {
+    /// The vectors of `count` entries with these factors; `None` where entries share some factors alone.
+    fn new(places: &[usize], count: usize) -> Option<Self> {
+        let (mut known, mut own) =
+            (BTreeMap::new(), Self { entries: vec![], rows: vec![], terms: places.len() / count });
+        for entry in 0..count {
+            let row = *known.entry(places[entry]).or_insert_with(|| {
+                own.entries.push(entry);
+                own.entries.len() - 1
+            });
+            let first = own.entries[row];
+            if (0..own.terms).any(|term| places[term * count + entry] != places[term * count + first]) {
+                return None;
+            }
+            own.rows.push(row);
+        }
+        Some(own)
+    }
+
+    /// The array that has a row for each vector, or else for each term, `capacity` numbers apart at least.
+    fn moved(&self, places: &[usize], (by_terms, capacity): (bool, usize), degree: usize) -> Option<Factor> {
+        let (count, vectors) = (self.rows.len(), self.entries.len());
+        let shape = if by_terms { [self.terms, vectors] } else { [vectors, self.terms] };
+        let place = |vector: usize, term: usize| {
+            if by_terms { term * vectors + vector } else { vector * self.terms + term }
+        };
+        let wide = Layout::new(&[shape[0], shape[1].max(capacity)], Encoding::Slots, degree).ok()?;
+        let to = if wide.chunks() == 1 { wide.with_lanes(None).ok()? } else { wide }.of_columns(shape[1]);
+        let mut sources = vec![None; shape[0] * shape[1]];
+        for (vector, &entry) in self.entries.iter().enumerate() {
+            (0..self.terms)
+                .for_each(|term| sources[place(vector, term)] = Some(places[term * count + entry]));
+        }
+        let places = (0..places.len()).map(|index| place(self.rows[index % count], index / count)).collect();
+        Some(Factor::Moved { to, sources, places })
+    }
+}
+
+/// How products are computed in place.
+struct Way {
+    left: Factor,
+    right: Factor,
+    sums: InPlace,
+    work: Work,
+}
+
+impl Way {
+    /// The way with the least work that takes at most `most` levels.
+    fn new(
+        left: &Arc<Ciphertext>,
+        right: &Arc<Ciphertext>,
+        shape: &[usize],
+        terms: Terms<'_>,
+        most: usize,
+    ) -> Option<Self> {
+        let count: usize = shape.iter().product();
+        let degree = left.params().degree();
+        let is_square = Arc::ptr_eq(left, right) && terms.left.len() == terms.right.len();
+        let vectors = [terms.left, terms.right].map(|places| Vectors::new(places, count));
+        let mut best: Option<Self> = None;
+        let mut consider = |left_factor: Factor, right_factor: Factor| {
+            let layout = |factor: &Factor, x: &Ciphertext| match factor {
+                Factor::AsItIs => *x.layout(),
+                Factor::Moved { to, .. } => *to,
+            };
+            let work = |factor: &Factor, x: &Ciphertext| match factor {
+                Factor::AsItIs => Work::default(),
+                Factor::Moved { to, sources, .. } => work_of_array(x.layout(), to, sources.iter().copied()),
+            };
+            let own = Terms {
+                left: left_factor.places().unwrap_or(terms.left),
+                right: right_factor.places().unwrap_or(terms.right),
+            };
+            let (of_left, of_right) = (layout(&left_factor, left), layout(&right_factor, right));
+            let alike =
+                is_square && matches!((&left_factor, &right_factor), (Factor::AsItIs, Factor::AsItIs));
+            let Some(sums) = InPlace::new((&of_left, &of_right, alike), shape, own) else { return };
+            let (one, other) = (work(&left_factor, left), work(&right_factor, right));
+            let moves = Work { levels: one.levels.max(other.levels), ..one.plus(other) };
+            let work = moves.plus(sums.work());
+            if work.levels <= most && best.as_ref().is_none_or(|best| work.price() < best.work.price()) {
+                best = Some(Self { left: left_factor, right: right_factor, sums, work });
+            }
+        };
+        consider(Factor::AsItIs, Factor::AsItIs);
+        if let [Some(of_left), Some(of_right)] = &vectors {
+            for by_terms in [false, true] {
+                let one =
+                    |vectors: &Vectors, places, capacity| vectors.moved(places, (by_terms, capacity), degree);
+                let both = of_left.entries.len().max(of_right.entries.len());
+                if let Some(right_factor) = one(of_right, terms.right, left.layout().capacity()) {
+                    consider(Factor::AsItIs, right_factor);
+                }
+                if let Some(left_factor) = one(of_left, terms.left, right.layout().capacity()) {
+                    consider(left_factor, Factor::AsItIs);
+                }
+                if let (Some(left_factor), Some(right_factor)) = (
+                    one(of_left, terms.left, if by_terms { both } else { 1 }),
+                    one(of_right, terms.right, if by_terms { both } else { 1 }),
+                ) {
+                    consider(left_factor, right_factor);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// What a gather takes of an array that lies as `from`.
+fn work_of_array(from: &Layout, to: &Layout, sources: impl Iterator<Item = Option<usize>>) -> Work {
+    let columns = from.columns();
+    let place = |source: usize| from.place(source / columns, source % columns).ok();
+    let places = sources.map(|source| source.and_then(place).map(|place| (place.bundle, place.index)));
+    work_of_moves(places, to, from.period())
+}
+
 /// How the terms of sums lie: a row for each `t`, in which the terms of the entries lie as the entries do in
 /// the result.
 struct Sums {
@@ -191,13 +357,19 @@ impl Sums {
         Ok(Self { result, shape: shape.to_vec(), rows, stride })
     }
 
-    /// The entries of `x` at `places` as rows of terms.
-    fn rows_of(
-        &self,
-        evaluator: &Evaluator,
-        x: &Ciphertext,
-        places: &[usize],
-    ) -> Result<Ciphertext, CkksError> {
+    /// What [`Sums::rows_of`] takes.
+    fn work(&self, from: &Layout, places: &[usize]) -> Work {
+        work_of_array(from, &self.rows, self.sources(places).into_iter())
+    }
+
+    /// What the product and the sum of all rows take.
+    fn work_of_sums(&self) -> Work {
+        let folds = self.rows.lanes().ilog2() as f64;
+        Work { switches: self.rows.polynomials() as f64 + folds, keys: folds, levels: 1 }
+    }
+
+    /// The places of the numbers of all rows of terms.
+    fn sources(&self, places: &[usize]) -> Vec<Option<usize>> {
         let (columns, numbers) = (self.result.columns(), self.rows.columns());
         let entries = self.result.rows() * columns;
         let mut sources = vec![None; self.rows.rows() * numbers];
@@ -205,7 +377,18 @@ impl Sums {
             let (term, entry) = (index / entries, index % entries);
             sources[term * numbers + entry / columns * self.stride + entry % columns] = Some(place);
         }
-        gather(evaluator, x, &[self.rows.rows(), numbers], Some(self.rows), &sources)
+        sources
+    }
+
+    /// The entries of `x` at `places` as rows of terms.
+    fn rows_of(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+        places: &[usize],
+    ) -> Result<Ciphertext, CkksError> {
+        let sources = self.sources(places);
+        gather(evaluator, x, &[self.rows.rows(), self.rows.columns()], Some(self.rows), &sources)
     }
 
     /// The sum of all rows as the result.

@@ -2,7 +2,7 @@
 //! number of times, and products of a matrix with rows that share polynomials. There is a diagonal for each
 //! distance that a number moves within its polynomial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rustfft::num_complex::Complex64;
@@ -20,7 +20,7 @@ const GATHER: &str = "a selection of numbers";
 
 /// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
 /// their number.
-const MAX_DIAGONALS: usize = 2048;
+pub(super) const MAX_DIAGONALS: usize = 2048;
 
 /// Whether [`gather`] takes this array.
 pub(crate) fn is_movable(x: &Ciphertext) -> bool {
@@ -227,17 +227,29 @@ pub(super) fn map_entries(
     let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
     let wide = whole.layout().with_capacity(slots)?.of_columns(slots);
     let whole = whole.rearranged(vec![wide.rows(), slots], wide);
-    let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
-    for (&(target, source), map) in &maps.maps {
-        let plan = map.kept_plan_of(evaluator, x)?;
-        let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
-        rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
-        let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
-        let sum = &mut sums[target];
+    let add = |sum: &mut Option<Ciphertext>, mapped: Ciphertext| {
         *sum = Some(match sum.take() {
             None => mapped,
             Some(sum) => evaluator.add(&sum, &mapped)?,
         });
+        Ok::<_, CkksError>(())
+    };
+    let mut turned: BTreeMap<(usize, usize), Option<Ciphertext>> = BTreeMap::new();
+    for (&(target, turn, source), map) in &maps.maps {
+        let plan = map.kept_plan_of(evaluator, x)?;
+        let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
+        rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
+        let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
+        add(turned.entry((target, turn)).or_default(), mapped)?;
+    }
+    let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
+    for ((target, turn), sum) in turned {
+        let Some(sum) = sum else { continue };
+        let steps = if turn > slots / 2 { turn as i64 - slots as i64 } else { turn as i64 };
+        evaluator
+            .rotate_slots(&sum, &[steps])?
+            .into_iter()
+            .try_for_each(|sum| add(&mut sums[target], sum))?;
     }
     let or_zeros = |sum: Option<Ciphertext>| match sum {
         Some(sum) => Ok(sum),
@@ -262,14 +274,43 @@ pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Re
 /// The linear maps by which the polynomials of one array become those of another.
 #[derive(Debug)]
 pub(super) struct NumberMaps {
-    /// By polynomial of the result and polynomial of the source.
-    maps: BTreeMap<(usize, usize), Arc<LinearTransform>>,
+    /// By polynomial of the result, rotation of the sum of all images, and polynomial of the source.
+    maps: BTreeMap<(usize, usize, usize), Arc<LinearTransform>>,
     slots: usize,
     /// The largest number of polynomials of the result to which one polynomial is mapped in the same way:
     /// their noise is the same.
     alike: usize,
     /// The largest number of diagonals whose products are added to one polynomial of the result.
     diagonals: usize,
+}
+
+/// The rotations of the maps of several polynomials to one.
+pub(super) struct Rotations {
+    /// How many, about.
+    pub(super) count: f64,
+    /// Whether images are added before they are rotated, once for each distance, and not each map is computed
+    /// alone.
+    pub(super) together: bool,
+}
+
+/// Share of a rotation that one of a map takes, because some of them share a decomposition.
+const HOISTED: f64 = 0.7;
+
+impl Rotations {
+    /// The rotations of maps with these distances.
+    pub(super) fn of<I: Iterator<Item = usize>>(maps: impl Iterator<Item = I>) -> Self {
+        let (mut all, mut alone) = (BTreeSet::new(), 0.0);
+        for map in maps {
+            let mut distances: Vec<usize> = map.collect();
+            distances.sort_unstable();
+            distances.dedup();
+            let moving = distances.iter().filter(|&&distance| distance != 0).count() as f64;
+            alone += if moving < 3.0 { moving } else { (2.0 * moving.sqrt()).ceil() - 1.0 };
+            all.extend(distances.into_iter().filter(|&distance| distance != 0));
+        }
+        let (alone, all) = (HOISTED * alone, all.len() as f64);
+        Self { count: alone.min(all), together: all < alone }
+    }
 }
 
 /// The diagonals of a map in the making.
@@ -337,13 +378,38 @@ impl NumberMaps {
         }
         let (mut diagonals, mut times): (BTreeMap<usize, usize>, BTreeMap<_, usize>) = Default::default();
         let mut of_slots = BTreeMap::new();
-        for (key, map) in maps {
-            *diagonals.entry(key.0).or_default() += map.diagonals.len();
-            let map = LinearTransform::from_diagonals(slots, map.diagonals)?;
-            *times.entry((key.1, map.digest())).or_default() += 1;
+        let mut add = |key: (usize, usize, usize), diagonals: Vec<(i64, Vec<Complex64>)>| {
+            let map = LinearTransform::from_diagonals(slots, diagonals)?;
+            *times.entry((key.1, key.2, map.digest())).or_default() += 1;
             // A map may be zero, and has no plan then.
             if !map.is_zero() {
                 of_slots.insert(key, Arc::new(map));
+            }
+            Ok::<_, CkksError>(())
+        };
+        let by_target: BTreeMap<usize, Vec<&[(i64, Vec<Complex64>)]>> =
+            maps.iter().fold(BTreeMap::new(), |mut all, (&(target, _), map)| {
+                all.entry(target).or_insert_with(Vec::new).push(&map.diagonals);
+                all
+            });
+        let turning: BTreeSet<usize> = by_target
+            .iter()
+            .filter(|(_, maps)| {
+                let distances = maps.iter().map(|map| map.iter().map(|diagonal| diagonal.0 as usize));
+                Rotations::of(distances).together
+            })
+            .map(|(&target, _)| target)
+            .collect();
+        for ((target, source), map) in maps {
+            *diagonals.entry(target).or_default() += map.diagonals.len();
+            if !turning.contains(&target) {
+                add((target, 0, source), map.diagonals)?;
+                continue;
+            }
+            for (distance, mut diagonal) in map.diagonals {
+                // What is rotated afterwards is multiplied where it is before.
+                diagonal.rotate_right(distance as usize % slots);
+                add((target, distance as usize, source), vec![(0, diagonal)])?;
             }
         }
         let alike = times.into_values().max().unwrap_or(1);

@@ -11,6 +11,7 @@ pub(crate) mod convolution;
 mod encode;
 pub(super) mod factors;
 pub(crate) mod gather;
+pub(crate) mod in_place;
 mod plan;
 mod run;
 

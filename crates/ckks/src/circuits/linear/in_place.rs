@@ -1,0 +1,368 @@
+//! Sums of products of the numbers of two arrays in slots, computed where the numbers lie.
+//!
+//! ```text
+//! z[i] = sum_t x[left(t, i)] y[right(t, i)]
+//! ```
+//!
+//! If the two factors of all terms of an entry are the same number of slots apart, a rotation of one array by
+//! this distance brings them together. The products of several polynomials are added before one
+//! relinearisation; what is left to add lies at equal distances in one polynomial, and is added by rotations.
+//! Each product computes all entries with its distance. A gather moves the sums to the places of the result.
+//! It takes two levels.
+//!
+//! Inner products of `n` long rows have `n` distances if rows share polynomials, and inner products of `n`
+//! columns have `2 n - 1`; of an array with itself half of them suffice, because products commute.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::{MAX_DIAGONALS, Rotations, gather, in_lanes};
+use crate::arrays::estimate::Along;
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
+use crate::error::CkksError;
+use crate::evaluation::combinations::ProductTerm;
+use crate::evaluation::evaluator::LevelsNeeded;
+use crate::evaluation::{Evaluator, doublings};
+
+/// The factors of each term of sums of products.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms<'a> {
+    /// The place of the left factor of each term, counted along the rows of its array: all terms `t = 0` in
+    /// the order of the result's entries, then all terms `t = 1`, ..
+    pub left: &'a [usize],
+    /// As `left`, for the right factor.
+    pub right: &'a [usize],
+}
+
+/// The most products of polynomials whose rotated factors are in memory together.
+const MOST_TOGETHER: usize = 256;
+
+/// Polynomial and slot of each number of an array.
+struct Places {
+    of: Vec<(usize, usize)>,
+    period: usize,
+    /// The slots of all polynomials that may not be zero.
+    filled: Vec<bool>,
+}
+
+impl Places {
+    fn new(layout: &Layout) -> Self {
+        let (period, polynomials) = (layout.period(), layout.polynomials());
+        let mut of = vec![(0, 0); layout.rows() * layout.columns()];
+        let mut filled = vec![layout.padding() != Padding::Zero; polynomials * period];
+        for polynomial in 0..polynomials {
+            for (slot, entry) in layout.held(polynomial) {
+                of[entry] = (polynomial, slot);
+                filled[polynomial * period + slot..][..layout.copies()].fill(true);
+            }
+        }
+        Self { of, period, filled }
+    }
+
+    fn is_zero(&self, polynomial: usize, slot: usize) -> bool {
+        !self.filled[polynomial * self.period + slot % self.period]
+    }
+}
+
+/// A product of polynomials, or the sum of several: those of the array that stays, and of the one that is
+/// rotated, in pairs.
+type Pairs = Vec<(usize, usize)>;
+
+/// How sums of products are computed where the numbers lie.
+pub(crate) struct InPlace {
+    /// Whether the left array is rotated, and not the right one.
+    is_left_rotated: bool,
+    /// The slots of a product.
+    slots: usize,
+    /// The products, in the order of the distances.
+    products: Vec<(usize, Pairs)>,
+    /// The rotations whose sums are the sums of an entry's terms.
+    folds: Vec<i64>,
+    /// The product and the slot of each entry of the result.
+    entries: Vec<(usize, usize)>,
+    to: Layout,
+}
+
+/// What a way to compute takes: about so many switches, and so many keys.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub(crate) switches: f64,
+    pub(crate) keys: f64,
+    pub(crate) levels: usize,
+}
+
+/// Switches that a key counts as much as: it is made, sent and kept.
+const KEY: f64 = 1.0;
+
+impl Work {
+    pub(crate) fn price(&self) -> f64 {
+        self.switches + KEY * self.keys
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            switches: self.switches + other.switches,
+            keys: self.keys + other.keys,
+            levels: self.levels + other.levels,
+        }
+    }
+}
+
+/// Whether the numbers of an array may be multiplied where they lie.
+fn suits(layout: &Layout) -> bool {
+    layout.encoding() == Encoding::Slots && layout.bodies() == 1
+}
+
+impl InPlace {
+    /// The plan for arrays that lie as `left` and `right`, `is_square` if they are one array; `None` where
+    /// numbers are not at one distance, or sums have other terms between their own.
+    pub(crate) fn new(
+        (left, right, is_square): (&Layout, &Layout, bool),
+        shape: &[usize],
+        terms: Terms<'_>,
+    ) -> Option<Self> {
+        if !suits(left) || !suits(right) {
+            return None;
+        }
+        let to = in_lanes(shape, left.degree()).ok()?;
+        let count = to.rows() * to.columns();
+        // Rotated is what has the shorter period, or else fewer polynomials.
+        let size = |layout: &Layout| (layout.period(), layout.polynomials());
+        let is_left_rotated = size(left) < size(right);
+        let (still, moving, of_still, of_moving) = if is_left_rotated {
+            (right, left, terms.right, terms.left)
+        } else {
+            (left, right, terms.left, terms.right)
+        };
+        let (still, moving) = (Places::new(still), Places::new(moving));
+        let (slots, period) = (still.period, moving.period);
+        let (mut products, mut entries) = (BTreeMap::<(usize, Pairs), usize>::new(), Vec::new());
+        let mut fold: Option<(usize, usize)> = None;
+        let mut own = Vec::new();
+        for entry in 0..count {
+            let places = (entry..of_still.len())
+                .step_by(count)
+                .map(|term| (still.of[of_still[term]], moving.of[of_moving[term]]));
+            let distance = |(stays, moves): &((usize, usize), (usize, usize))| {
+                (moves.1 + period - stays.1 % period) % period
+            };
+            own.clear();
+            own.extend(places);
+            let first = own.first()?;
+            let (apart, polynomials) = (distance(first), (first.0.0, first.1.0));
+            let later = 2 * apart > period || (2 * apart % period == 0 && polynomials.0 > polynomials.1);
+            if is_square && later {
+                own.iter_mut().for_each(|(stays, moves)| std::mem::swap(stays, moves));
+            }
+            let apart = distance(own.first()?);
+            if own.iter().any(|places| distance(places) != apart) {
+                return None;
+            }
+            let (slot, own_fold, pairs) = summed(&own, &still)?;
+            if *fold.get_or_insert(own_fold) != own_fold {
+                return None;
+            }
+            let next = products.len();
+            let product = *products.entry((apart, pairs)).or_insert(next);
+            entries.push((product, slot));
+        }
+        // Numbered in the order of the distances.
+        let mut places = vec![0; products.len()];
+        products.values().enumerate().for_each(|(place, &product)| places[product] = place);
+        entries.iter_mut().for_each(|(product, _)| *product = places[*product]);
+        let (unit, terms) = fold?;
+        let folds = doublings(1, terms).map(|count| (count * unit) as i64).collect();
+        Some(Self { is_left_rotated, slots, products: products.into_keys().collect(), folds, entries, to })
+    }
+
+    /// What it takes, with the gather of the sums.
+    pub(crate) fn work(&self) -> Work {
+        let rotated: BTreeSet<(usize, usize)> = self
+            .products
+            .iter()
+            .filter(|(apart, _)| *apart != 0)
+            .flat_map(|(apart, pairs)| pairs.iter().map(|pair| (*apart, pair.1)))
+            .collect();
+        let distances: BTreeSet<usize> = rotated.iter().map(|(apart, _)| *apart).collect();
+        let products = self.products.len() as f64;
+        let own = Work {
+            switches: rotated.len() as f64 + products * (1.0 + self.folds.len() as f64),
+            keys: (distances.len() + self.folds.len()) as f64,
+            levels: 1,
+        };
+        let from = self.entries.iter().map(|&entry| Some(entry));
+        own.plus(work_of_moves(from, &self.to, self.slots))
+    }
+
+    /// The sums of products of `left` and `right`, at the level two below theirs.
+    ///
+    /// # Errors
+    /// Those of rotations, products and of [`gather`].
+    pub(crate) fn run(
+        &self,
+        evaluator: &Evaluator,
+        (left, right): (&Ciphertext, &Ciphertext),
+        shape: &[usize],
+        terms: Terms<'_>,
+    ) -> Result<Ciphertext, CkksError> {
+        let left = evaluator.with_levels_needed(left, LevelsNeeded::Depth(2))?;
+        let right = evaluator.with_levels_needed(right, LevelsNeeded::Depth(2))?;
+        let level = left.level().min(right.level());
+        let (left, right) = (evaluator.at_level(&left, level)?, evaluator.at_level(&right, level)?);
+        let (still, moving) = if self.is_left_rotated { (&*right, &*left) } else { (&*left, &*right) };
+        let whole = |x: &Ciphertext| x.polynomials_as_rows().estimated(Estimate::without_numbers);
+        let (stays, moves) = (whole(still), whole(moving));
+        let as_wide = |x: Ciphertext| {
+            let layout = x.layout().with_capacity(self.slots)?.of_columns(self.slots);
+            Ok::<_, CkksError>(x.rearranged(vec![layout.rows(), self.slots], layout))
+        };
+        let (mut parts, mut turned) = (Vec::new(), None);
+        for products in self.blocks() {
+            let of_block = || products.iter().flat_map(|(_, pairs)| pairs.iter());
+            let used: BTreeSet<usize> = of_block().map(|pair| pair.1).collect();
+            let used: Vec<usize> = used.into_iter().collect();
+            let distances: BTreeSet<usize> = products.iter().map(|(apart, _)| *apart).collect();
+            let distances: Vec<usize> = distances.into_iter().collect();
+            let period = moving.layout().period();
+            let steps = |&apart: &usize| {
+                if 2 * apart > period { apart as i64 - period as i64 } else { apart as i64 }
+            };
+            let rotated = evaluator.rotate_slots(
+                &evaluator.select_rows(&moves, &used)?,
+                &distances.iter().map(steps).collect::<Vec<_>>(),
+            )?;
+            for (rotated, _) in rotated.iter().zip(&distances).filter(|(_, apart)| **apart != 0) {
+                turned.get_or_insert_with(|| rotated.estimate.clone());
+            }
+            let rotated = as_wide(evaluator.concatenate(&rotated.iter().collect::<Vec<_>>())?)?;
+            let place = |apart: usize, polynomial: usize| {
+                let of = |all: &[usize], one| all.partition_point(|&other| other < one);
+                of(&distances, apart) * used.len() + of(&used, polynomial)
+            };
+            let factors = (0..products[0].1.len())
+                .map(|pair| {
+                    let own: Vec<usize> = products.iter().map(|(_, pairs)| pairs[pair].0).collect();
+                    let other: Vec<usize> =
+                        products.iter().map(|(apart, pairs)| place(*apart, pairs[pair].1)).collect();
+                    Ok((evaluator.select_rows(&stays, &own)?, evaluator.select_rows(&rotated, &other)?))
+                })
+                .collect::<Result<Vec<_>, CkksError>>()?;
+            let sums: Vec<ProductTerm<'_>> =
+                factors.iter().map(|(left, right)| ProductTerm { left, right, twice: false }).collect();
+            parts.push(evaluator.sum_of_products_rescale(&sums, None)?);
+        }
+        let sums = evaluator.concatenate(&parts.iter().collect::<Vec<_>>())?;
+        let numbers = self.estimate_of_sums((still, moving), turned, terms)?;
+        still.params().check_bound(numbers.magnitude, sums.scale(), sums.level())?;
+        let sums = evaluator.plus_rotated(sums, &self.folds)?;
+        let count = self.products.len();
+        let sums = sums.estimated(|own| numbers.with_noise_of_rows(own, self.slots, (1, count)));
+        let complex = left.is_complex() || right.is_complex();
+        let layout = sums.layout().of_numbers(complex).with_padding(Padding::Dirty);
+        let sums = sums.clone().rearranged(vec![count, self.slots], layout);
+        let sources: Vec<Option<usize>> =
+            self.entries.iter().map(|&(product, slot)| Some(product * self.slots + slot)).collect();
+        gather(evaluator, &sums, shape, Some(self.to), &sources)
+    }
+
+    /// Products whose rotated factors are in memory together; all of a block have the same number of pairs.
+    fn blocks(&self) -> Vec<&[(usize, Pairs)]> {
+        let (mut blocks, mut rest) = (Vec::new(), &self.products[..]);
+        while let Some((_, pairs)) = rest.first() {
+            let most = (MOST_TOGETHER / pairs.len()).max(1);
+            let alike = rest.iter().take(most).take_while(|(_, own)| own.len() == pairs.len()).count();
+            let (block, others) = rest.split_at(alike);
+            blocks.push(block);
+            rest = others;
+        }
+        blocks
+    }
+
+    /// The estimate of a sum before its noise: of products of the arrays' numbers, where the rotated ones
+    /// have the noise of a rotation.
+    fn estimate_of_sums(
+        &self,
+        (still, moving): (&Ciphertext, &Ciphertext),
+        turned: Option<Estimate>,
+        terms: Terms<'_>,
+    ) -> Result<Estimate, CkksError> {
+        let (of_still, of_moving) =
+            if self.is_left_rotated { (terms.right, terms.left) } else { (terms.left, terms.right) };
+        let count = self.entries.len();
+        let rows = of_still.len() / count;
+        let to = Layout::new(&[rows, count], Encoding::Slots, still.params().degree())?;
+        let numbers = |x: &Ciphertext, places: &[usize]| {
+            let sources: Vec<Option<usize>> = places.iter().copied().map(Some).collect();
+            x.estimate.clone().gathered(&sources, (x.layout(), &to))
+        };
+        let mut other = numbers(moving, of_moving);
+        if let Some(turned) = turned {
+            other = other.with_noise_of_rows(turned, self.slots, (1, moving.layout().polynomials()));
+        }
+        Ok(numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, rows), self.slots))
+    }
+}
+
+/// The first slot of the terms of an entry, the distance between neighbours and their number, as a power of
+/// two, and the pairs of polynomials that have terms; `None` where sums by rotations would have other terms.
+fn summed(
+    terms: &[((usize, usize), (usize, usize))],
+    still: &Places,
+) -> Option<(usize, (usize, usize), Pairs)> {
+    let mut pairs: Pairs = terms.iter().map(|(stays, moves)| (stays.0, moves.0)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    let mut slots: Vec<usize> = terms.iter().map(|(stays, _)| stays.1).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    let &first = slots.first()?;
+    let unit = slots.get(1).map_or(0, |second| second - first);
+    if slots.iter().enumerate().any(|(place, &slot)| slot != first + place * unit) {
+        return None;
+    }
+    let all = slots.len().next_power_of_two();
+    if unit * all > still.period {
+        return None;
+    }
+    let mut own: Vec<(usize, (usize, usize))> =
+        terms.iter().map(|(stays, moves)| (stays.1, (stays.0, moves.0))).collect();
+    own.sort_unstable();
+    // No product is there twice, and none of others between them.
+    if own.windows(2).any(|two| two[0] == two[1]) {
+        return None;
+    }
+    if own.len() < all * pairs.len() {
+        let is_own = |slot: usize, pair: (usize, usize)| own.binary_search(&(slot, pair)).is_ok();
+        let strange =
+            |&(slot, pair): &(usize, (usize, usize))| !is_own(slot, pair) && !still.is_zero(pair.0, slot);
+        let places = (0..all).flat_map(|place| pairs.iter().map(move |&pair| (first + place * unit, pair)));
+        if places.collect::<Vec<_>>().iter().any(strange) {
+            return None;
+        }
+    }
+    Some((first, (unit, all), pairs))
+}
+
+/// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots.
+pub(crate) fn work_of_moves(
+    from: impl Iterator<Item = Option<(usize, usize)>>,
+    to: &Layout,
+    period: usize,
+) -> Work {
+    let sources: Vec<Option<(usize, usize)>> = from.collect();
+    let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
+    for target in 0..to.polynomials() {
+        let mut maps: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for (position, entry) in to.held(target) {
+            if let Some((polynomial, slot)) = sources[entry] {
+                maps.entry(polynomial).or_default().insert((slot + period - position % period) % period);
+            }
+        }
+        switches += Rotations::of(maps.values().map(|map| map.iter().copied())).count;
+        diagonals += maps.values().map(BTreeSet::len).sum::<usize>();
+        all.extend(maps.into_values().flatten());
+    }
+    let keys = if all.len() < 8 { all.len() as f64 } else { 2.0 * (all.len() as f64).sqrt() };
+    // A gather refuses more.
+    let switches = if diagonals > MAX_DIAGONALS { f64::INFINITY } else { switches };
+    Work { switches, keys, levels: 1 }
+}
