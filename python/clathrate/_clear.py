@@ -204,21 +204,14 @@ class Clear:
     def _map_rows(self, own: Any, x: Any, matrix: Any) -> Any:
         return x @ matrix if own["row_first"] else x @ matrix.T
 
-    def _matmul(self, own: Any, x: Any, y: Any) -> Any:
-        return x @ y
-
-    def _transposed_matmul(self, own: Any, x: Any, y: Any) -> Any:
-        return np.swapaxes(x, -1, -2) @ y
+    def _einsum(self, own: Any, x: Any, y: Any) -> Any:
+        return np.einsum(own["subscripts"], x, y)
 
     def _transposed(self, own: Any, x: Any) -> Any:
         return np.swapaxes(x, -1, -2)
 
     def _permuted(self, own: Any, x: Any) -> Any:
         return np.transpose(x, own["axes"])
-
-    def _contracted(self, own: Any, x: Any, y: Any) -> Any:
-        left, right = self._places[own["left"]], self._places[own["right"]]
-        return _summed(x.reshape(-1)[left] * y.reshape(-1)[right], own["shape"])
 
     def _mapped(self, own: Any, x: Any, factors: Any) -> Any:
         return _summed(x.reshape(-1)[self._places[own["sources"]]] * factors, own["shape"])

@@ -76,7 +76,7 @@ def _pair(arrays: list[Any], labels: list[str], output: str) -> Any:
     if not _is_encrypted(arrays[0]):
         return np.einsum(f"{','.join(labels)}->{output}", *arrays)
     if len(arrays) == 2 and _is_encrypted(arrays[1]):
-        return _contracted(arrays, labels, output)
+        return encrypted(arrays[0]._native.einsum(arrays[1]._native, f"{','.join(labels)}->{output}"))
     x, own = arrays[0], labels[0]
     w, others = (np.asarray(1), "") if len(arrays) == 1 else (arrays[1], labels[1])
     # What has a label of its own is added up first.
@@ -155,15 +155,6 @@ def _counted(places: dict[str, Any], labels: str, shape: tuple[int, ...]) -> Any
     """The place of each term in an array with these labels, counted along the rows."""
     terms = next(iter(places.values())).size if places else 1
     return np.ravel_multi_index([places[label] for label in labels], shape) if labels else np.zeros(terms, dtype=int)
-
-
-def _contracted(arrays: list[Any], labels: list[str], output: str) -> Ciphertext:
-    """The sums of products of two encrypted arrays."""
-    x, y = arrays
-    sizes = {label: size for own, array in zip(labels, arrays, strict=True) for label, size in zip(own, array.shape, strict=True)}
-    shape, places = _grid(sizes, output)
-    left, right = (_counted(places, own, array.shape).tolist() for own, array in zip(labels, arrays, strict=True))
-    return encrypted(x._native.contracted(y._native, shape, left, right))
 
 
 def matmul(a: Any, b: Any) -> Any:

@@ -329,6 +329,11 @@ impl Estimate {
         if magnitude < self.magnitude { self.within(magnitude) } else { self }
     }
 
+    /// The estimate of numbers with another root mean square.
+    pub(crate) fn with_typical(self, typical: f64) -> Self {
+        Self { typical, ..self }
+    }
+
     /// Zeros without errors. An operation on these zeros gives the operation's own noise.
     pub(crate) fn without_numbers(self) -> Self {
         let rest = if self.has_errors() { Source::NONE } else { self.rest };

@@ -20,24 +20,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::subscripts::{EINSUM, Subscripts};
 use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
-pub use crate::circuits::linear::in_place::Terms;
-use crate::circuits::linear::in_place::{InPlace, Work, work_of_moves};
+use crate::circuits::linear::in_place::{InPlace, Terms, Work, work_of_moves};
 use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
-/// The operation's name in errors.
-const CONTRACTION: &str = "a sum of products of encrypted numbers";
-
-/// Maximum of the products in all sums: their places are lists in memory.
+/// Maximum of the terms of sums of the numbers of one array: their places are lists in memory.
 const MAX_TERMS: usize = 1 << 22;
 
-/// Refuses sums of more products than [`MAX_TERMS`].
+/// Refuses sums of more numbers than [`MAX_TERMS`].
 pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
     if count <= MAX_TERMS {
         return Ok(());
@@ -47,42 +45,50 @@ pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
 }
 
 impl EncryptedArray {
-    /// The array of shape `shape` whose entries are the sums of the products `terms`, in slots, not yet
-    /// rescaled. It takes one level for the places of the factors and one for the product.
+    /// The sums of products of the numbers of two arrays with these labels of their axes, as NumPy's `einsum`.
+    ///
+    /// In slots the sums are not rescaled or take two to three levels. Products of matrices that are both in
+    /// coefficients stay there, and the one that is not read by columns on the left is transposed first, by
+    /// key switching; other arrays in coefficients are converted to slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] unless there are as many left as right factors, the same number for each entry;
-    /// [`CkksError::OutOfRange`] for entries that an array does not have, and for more than 2048 distances
-    /// that numbers of an array move; [`CkksError::Encoding`] for arrays in coefficients without the keys to
-    /// convert them; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
-    pub fn contracted(&self, other: &Self, shape: &[usize], terms: Terms<'_>) -> Result<Self, CkksError> {
+    /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 8 388
+    /// 608 products, and for more than 2048 distances that numbers of an array move;
+    /// [`CkksError::Encoding`] for arrays in coefficients without the keys to convert them;
+    /// [`CkksError::Unsuitable`] for shared masks; those of
+    /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
+    /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed); missing keys; level
+    /// errors.
+    pub fn einsum(&self, other: &Self, subscripts: &Subscripts) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder_with(&other.into()) {
-            let [left, right] =
-                [terms.left, terms.right].map(|places| graph.places(places.iter().copied().map(Some)));
-            let operation = ArrayOperation::Contracted { shape: shape.to_vec(), left, right };
-            let operands = [self.into(), other.into()];
-            return graph.record(operation, &operands, || self.contracted(other, shape, terms));
+            let operation = ArrayOperation::Einsum { subscripts: subscripts.clone() };
+            return graph.record(operation, &[self.into(), other.into()], || self.einsum(other, subscripts));
         }
         let holder = self.holder(other);
         let evaluator = &holder.evaluator;
+        let in_coefficients = |own: &Self| own.data.encoding() == Encoding::Coefficients;
+        if in_coefficients(self)
+            && in_coefficients(other)
+            && let Some(matrices) = subscripts.matrices()
+        {
+            subscripts.shape(self.data.shape(), other.data.shape())?;
+            return self.product_in_coefficients(other, matrices);
+        }
         let slots =
             |own: &Self| Ok::<_, CkksError>(own.brought_to_slots(holder)?.unwrap_or_else(|| own.clone()));
         let (left, right) = (slots(self)?.settled_by(evaluator)?, slots(other)?.settled_by(evaluator)?);
-        left.check_room_for_another(CONTRACTION)?;
-        if terms.left.len() != terms.right.len() {
-            return Err(CkksError::Shape {
-                operation: CONTRACTION,
-                left: vec![terms.left.len()],
-                right: vec![terms.right.len()],
-                remedy: "give as many left as right factors".to_owned(),
-            });
-        }
+        left.check_room_for_another(EINSUM)?;
+        let own = subscripts.terms(left.shape(), right.shape())?;
+        let (shape, terms) = (&own.shape[..], Terms { left: &own.left, right: &own.right });
         let sums = Sums::new(&left, shape, terms.left.len())?;
-        let alone = sums.work(left.layout(), terms.left).plus(sums.work(right.layout(), terms.right));
-        let by_terms = alone.plus(sums.work_of_sums());
         let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
+        let by_terms = || {
+            let [one, other] =
+                [(&left, terms.left), (&right, terms.right)].map(|(x, places)| sums.work(x.layout(), places));
+            sums.work_of_sums().plus(one).plus(other).price()
+        };
         if let Some(way) = Way::new(&left, &right, shape, terms, most)
-            && way.work.price() < by_terms.price()
+            && (way.work.price() < sums.work_of_sums().price() || way.work.price() < by_terms())
         {
             let left = way.left.moved(evaluator, &left)?;
             let right = way.right.moved(evaluator, &right)?;
@@ -92,18 +98,42 @@ impl EncryptedArray {
             };
             return holder.beside(way.sums.run(evaluator, (&left, &right), shape, terms)?);
         }
-        let (left, right) =
-            (sums.rows_of(evaluator, &left, terms.left)?, sums.rows_of(evaluator, &right, terms.right)?);
-        holder.beside(sums.added(evaluator, &evaluator.multiply(&left, &right)?)?)
+        let [rows, other] = [(&left, terms.left), (&right, terms.right)]
+            .map(|(x, places)| sums.rows_of(evaluator, x, places));
+        let added = sums.added(evaluator, &evaluator.multiply(&rows?, &other?)?)?;
+        let is_square = Arc::ptr_eq(&left, &right);
+        let count = shape.iter().product();
+        let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
+        holder.beside(added.estimated(squares))
+    }
+
+    /// The product of two matrices in coefficients, in the order and read by columns as `matrices` says.
+    fn product_in_coefficients(
+        &self,
+        other: &Self,
+        (exchanged, [left_by_columns, right_by_columns]): (bool, [bool; 2]),
+    ) -> Result<Self, CkksError> {
+        let holder = self.holder(other);
+        let evaluator = &holder.evaluator;
+        let (left, right) = (self.settled_by(evaluator)?, other.settled_by(evaluator)?);
+        let (left, right) = if exchanged { (right, left) } else { (left, right) };
+        let transposed = |x: &Arc<Ciphertext>, is_needed: bool| match is_needed {
+            true => encrypted_matrix::transpose(evaluator, x).map(Arc::new),
+            false => Ok(x.clone()),
+        };
+        // The left factor is read by columns.
+        let (left, right) = (transposed(&left, !left_by_columns)?, transposed(&right, right_by_columns)?);
+        holder.beside(encrypted_matrix::multiply_transposed(evaluator, &left, &right)?)
     }
 
     /// The array of shape `shape` whose entries are sums of this array's entries at `sources`, those with `t
     /// = 0` first, in slots. It takes a level for their places.
     ///
     /// # Errors
-    /// As [`EncryptedArray::contracted`].
+    /// As [`EncryptedArray::einsum`].
     pub(super) fn sums_of(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
         self.in_slots()?.map_settled(|evaluator, x| {
+            check_terms(sources.len())?;
             let sums = Sums::new(x, shape, sources.len())?;
             sums.added(evaluator, &sums.rows_of(evaluator, x, sources)?)
         })
@@ -335,13 +365,12 @@ struct Sums {
 impl Sums {
     /// Sums of `terms` numbers in all as an array of shape `shape`.
     fn new(x: &Ciphertext, shape: &[usize], terms: usize) -> Result<Self, CkksError> {
-        check_terms(terms)?;
         let degree = x.params().degree();
         let result = Layout::new(shape, Encoding::Slots, degree)?;
         let entries = result.rows() * result.columns();
         if terms == 0 || !terms.is_multiple_of(entries) {
             return Err(CkksError::Shape {
-                operation: CONTRACTION,
+                operation: EINSUM,
                 left: vec![terms],
                 right: shape.to_vec(),
                 remedy: format!("give the same number of terms for each of {entries} entries"),

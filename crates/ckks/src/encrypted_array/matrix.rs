@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use clathrate_arith::text::counted;
 
-use super::contraction::{Terms, check_terms};
+use super::contraction::check_terms;
+use super::subscripts::Subscripts;
 use super::{ArrayOperation, EncryptedArray, PlainArray, PlainInput};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
@@ -18,7 +19,6 @@ use crate::encoding::matrix::check_entries;
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
-use crate::evaluation::broadcasting::{broadcast_sources, common_shape};
 
 /// The operations' names in errors.
 const PRODUCT: &str = "a matrix product";
@@ -289,100 +289,37 @@ impl EncryptedArray {
         self.map_settled(|evaluator, x| multiply_rows(evaluator, x, matrix, size))
     }
 
-    /// `self @ other` for encrypted matrices. In slots it is a sum of products, where vectors are factors
-    /// too; in coefficients the rows of this one are transposed first, by key switching.
+    /// `self @ other` for encrypted matrices, stacks of matrices and vectors, as NumPy multiplies them.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; those of [`EncryptedArray::contracted`],
-    /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
-    /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
+    /// [`CkksError::Shape`]; those of [`EncryptedArray::einsum`].
     pub fn matmul(&self, other: &Self) -> Result<Self, CkksError> {
-        if let Some(graph) = self.recorder_with(&other.into()) {
-            return graph.record(ArrayOperation::Matmul, &[self.into(), other.into()], || self.matmul(other));
-        }
-        self.encrypted_product(other, false)
+        self.matmul_of_views(other, [false; 2])
     }
 
-    /// `self.T @ other` for encrypted matrices.
+    /// [`EncryptedArray::matmul`] of this array and the other one, each read by columns where `by_columns`:
+    /// its last two axes are exchanged, without computation in slots, and of the left one in coefficients.
     ///
     /// # Errors
-    /// [`CkksError::Shape`]; those of
-    /// [`multiply_transposed`](crate::circuits::encrypted_matrix::multiply_transposed).
-    pub fn transposed_matmul(&self, other: &Self) -> Result<Self, CkksError> {
-        if let Some(graph) = self.recorder_with(&other.into()) {
-            return graph.record(ArrayOperation::TransposedMatmul, &[self.into(), other.into()], || {
-                self.transposed_matmul(other)
-            });
-        }
-        self.encrypted_product(other, true)
-    }
-
-    fn encrypted_product(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
-        if [self, other].iter().any(|own| own.data.encoding() == Encoding::Slots) {
-            return self.product_in_slots(other, by_columns);
-        }
-        let holder = self.holder(other);
-        let evaluator = &holder.evaluator;
-        let (left, right) = (self.settled_by(evaluator)?, other.settled_by(evaluator)?);
-        let (shape, own) = (left.shape(), right.shape());
-        let inner = if by_columns { shape.first() } else { shape.get(1) };
-        if shape.len() != 2 || own.len() != 2 || inner != own.first() {
-            let vector = match own {
-                [count] if inner == Some(count) => {
-                    format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
-                }
-                _ => String::new(),
-            };
-            return Err(not_matching(shape, own, by_columns, &vector));
-        }
-        holder.beside(if by_columns {
-            encrypted_matrix::multiply_transposed(evaluator, &left, &right)?
-        } else {
-            encrypted_matrix::multiply_transposed(
-                evaluator,
-                &encrypted_matrix::transpose(evaluator, &left)?,
-                &right,
-            )?
-        })
-    }
-
-    /// The product of arrays of which at least one is in slots, as NumPy multiplies matrices, vectors, and
-    /// stacks of matrices.
-    fn product_in_slots(&self, other: &Self, by_columns: bool) -> Result<Self, CkksError> {
+    /// As [`EncryptedArray::matmul`].
+    pub fn matmul_of_views(&self, other: &Self, by_columns: [bool; 2]) -> Result<Self, CkksError> {
         let (shape, own) = (self.data.shape(), other.data.shape());
-        let refused = || not_matching(shape, own, by_columns, "");
-        // A vector is a matrix of one row on the left and of one column on the right.
-        let (left_axes, right_axes) = (shape.len(), own.len());
-        if left_axes == 0 || right_axes == 0 {
-            return Err(refused());
-        }
-        let (stack_left, left) = shape.split_at(left_axes.saturating_sub(2));
-        let (stack_right, right) = own.split_at(right_axes.saturating_sub(2));
-        let (rows, inner) = match *left {
-            [inner, rows] if by_columns => (rows, inner),
-            [rows, inner] => (rows, inner),
-            _ => (1, left[0]),
-        };
-        let (count, columns) = if let [count, columns] = *right { (count, columns) } else { (right[0], 1) };
-        if count != inner {
-            return Err(refused());
-        }
-        let stack = common_shape(stack_left, stack_right, ENCRYPTED_PRODUCT).map_err(|_| refused())?;
-        let (lefts, rights) = (broadcast_sources(stack_left, &stack), broadcast_sources(stack_right, &stack));
-        let size = lefts.len().saturating_mul(rows).saturating_mul(inner).saturating_mul(columns);
-        check_terms(size).map_err(in_coefficients)?;
-        let (mut left, mut right) = (Vec::with_capacity(size), Vec::with_capacity(size));
-        for k in 0..inner {
-            for (&of_left, &of_right) in lefts.iter().zip(&rights) {
-                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
-                    left.push(of_left * rows * inner + if by_columns { k * rows + i } else { i * inner + k });
-                    right.push(of_right * inner * columns + k * columns + j);
-                }
+        let coefficients = [self, other].iter().all(|own| own.data.encoding() == Encoding::Coefficients);
+        let matrices = shape.len() == 2 && own.len() == 2;
+        let subscripts = Subscripts::of_matrices([shape, own], by_columns);
+        match subscripts.filter(|_| matrices || !coefficients) {
+            Some(subscripts) => self.einsum(other, &subscripts).map_err(in_coefficients),
+            None => {
+                let inner = if by_columns[0] { shape.first() } else { shape.get(1) };
+                let vector = match own {
+                    [count] if coefficients && inner == Some(count) => {
+                        format!(". Encrypt the vector as a column, of shape ({count}, 1), or both in slots")
+                    }
+                    _ => String::new(),
+                };
+                Err(not_matching(shape, own, by_columns, &vector))
             }
         }
-        let kept = [(left_axes > 1).then_some(rows), (right_axes > 1).then_some(columns)];
-        let result: Vec<usize> = stack.into_iter().chain(kept.into_iter().flatten()).collect();
-        self.contracted(other, &result, Terms { left: &left, right: &right }).map_err(in_coefficients)
     }
 
     /// The transposed matrix: by a gather in slots, by key switching in coefficients.
@@ -434,12 +371,19 @@ pub(super) fn places_along(shape: &[usize], axes: &[usize]) -> Vec<usize> {
 
 /// The error of factors of a product whose shapes do not fit, with what else to do; the left one is read by
 /// columns where `by_columns`.
-fn not_matching(left: &[usize], right: &[usize], by_columns: bool, else_what: &str) -> CkksError {
-    let left = if by_columns { left.iter().rev().copied().collect() } else { left.to_vec() };
+fn not_matching(left: &[usize], right: &[usize], by_columns: [bool; 2], else_what: &str) -> CkksError {
+    let as_read = |shape: &[usize], by_columns: bool| {
+        let mut shape = shape.to_vec();
+        if let (true, Some(last)) = (by_columns, shape.len().checked_sub(2)) {
+            shape[last..].reverse();
+        }
+        shape
+    };
+    let (left, right) = (as_read(left, by_columns[0]), as_read(right, by_columns[1]));
     let remedy = format!(
         "both operands are matrices, with as many rows on the right as columns on the left{else_what}"
     );
-    CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right: right.to_vec(), remedy }
+    CkksError::Shape { operation: ENCRYPTED_PRODUCT, left, right, remedy }
 }
 
 /// The error of a product that is too large for slots, with what to do instead.

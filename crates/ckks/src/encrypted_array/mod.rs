@@ -12,16 +12,17 @@ mod operation;
 mod operators;
 mod reductions;
 mod rows;
+mod subscripts;
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-pub use contraction::Terms;
 pub(crate) use graph::digest_of;
 pub use graph::{ArrayGraph, GraphNode, GraphOperand, GraphRecorder};
 pub use matrix::PlainMatrix;
 pub use operand::{Operand, PlainArray, PlainInput};
 pub use operation::{ArrayOperation, PlacesId, StoredPlacement};
+pub use subscripts::Subscripts;
 
 use graph::Recorded;
 

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Subscripts;
 use crate::arrays::Encoding;
 use crate::circuits::linear::Convolution;
 use crate::circuits::polynomial::PolynomialBasis;
@@ -101,16 +102,12 @@ pub enum ArrayOperation {
     MapRows {
         row_first: bool,
     },
-    Matmul,
-    TransposedMatmul,
+    Einsum {
+        subscripts: Subscripts,
+    },
     Transposed,
     Permuted {
         axes: Vec<usize>,
-    },
-    Contracted {
-        shape: Vec<usize>,
-        left: PlacesId,
-        right: PlacesId,
     },
     Mapped {
         shape: Vec<usize>,
@@ -275,7 +272,6 @@ impl ArrayOperation {
     /// The lists of places that the operation names, to be changed.
     pub(crate) fn lists_mut(&mut self) -> Vec<&mut PlacesId> {
         match self {
-            Self::Contracted { left, right, .. } => vec![left, right],
             Self::Mapped { sources, .. } | Self::Gathered { sources, .. } => vec![sources],
             Self::Convolved { from, to, .. } => {
                 from.iter_mut().chain(to).map(|own| &mut own.places).collect()

@@ -190,46 +190,19 @@ impl Batch<'_> {
                 let product = self.push(Op::MapRows { row_first: false }, with_rest(columns), product, stage);
                 self.push(swapped(axes), vec![Of::Value(product)], shape, stage)
             }
-            Op::Matmul | Op::TransposedMatmul => {
-                let Of::Value(second) = node.operands[1] else {
-                    return Err(refused("a product of matrices has a plain factor".to_owned()));
+            Op::Einsum { subscripts } => {
+                let Of::Value(_) = node.operands[1] else {
+                    return Err(refused("a sum of products has a plain factor".to_owned()));
                 };
-                let (own, other) = (from.clone(), self.shapes[second].clone());
-                // A vector is a matrix of one row on the left and of one column on the right.
-                let mut left = if own.len() == 1 { vec![1, own[0]] } else { own };
-                let mut right = if other.len() == 1 { vec![other[0], 1] } else { other };
-                // Stacks of different depths have axes of length 1 between them and the axis of the batch.
-                let axes = left.len().max(right.len());
-                left.splice(0..0, vec![1; axes - left.len()]);
-                right.splice(0..0, vec![1; axes - right.len()]);
-                let columns = right[right.len() - 1];
-                let rows = match node.operation {
-                    Op::TransposedMatmul => left[left.len() - 1],
-                    _ => left[left.len() - 2],
-                };
-                let mut product = shape[..axes - 1].to_vec();
-                product.extend([rows, columns]);
-                let (left, right) = (self.many(&left), self.many(&right));
-                let left = self.reshaped(first, left, stage);
-                let right = self.reshaped(self.images[second], right, stage);
-                let operands = vec![Of::Value(left), Of::Value(right)];
-                let product = self.push(node.operation.clone(), operands, product, stage);
-                self.reshaped(product, shape, stage)
+                let subscripts = subscripts.of_many();
+                let too_many = || refused("a sum of products has a label for each letter".to_owned());
+                same(self, Op::Einsum { subscripts: subscripts.ok_or_else(too_many)? })
             }
             Op::Transposed if from.len() < 2 => first,
             Op::Transposed => same(self, swapped(1 + from.len())),
             Op::Permuted { axes } => {
                 let axes = std::iter::once(0).chain(axes.iter().map(|axis| axis + 1)).collect();
                 same(self, Op::Permuted { axes })
-            }
-            Op::Contracted { left, right, .. } => {
-                let Of::Value(second) = node.operands[1] else {
-                    return Err(refused("a sum of products has a plain factor".to_owned()));
-                };
-                let other = self.shapes[second].iter().product();
-                let left = self.list(*left, size, from_size);
-                let right = self.list(*right, size, other);
-                same(self, Op::Contracted { shape: shape.clone(), left, right })
             }
             Op::Convolved { convolution, from: None, to: None } => {
                 let operation = Op::Convolved { convolution: *convolution, from: None, to: None };

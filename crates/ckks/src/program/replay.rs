@@ -9,7 +9,7 @@ use crate::circuits::polynomial::Polynomial;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{
     ArrayGraph, ArrayOperation, EncryptedArray, GraphNode, GraphOperand, Operand, PlacesId, PlainArray,
-    StoredPlacement, Terms,
+    StoredPlacement,
 };
 use crate::error::CkksError;
 use crate::functions::SmoothFunction;
@@ -119,8 +119,8 @@ impl<'c> Call<'c> {
             Op::Concatenate | Op::JoinColumns => 1..=usize::MAX,
             Op::ChosenFrom { .. } => 3..=3,
             Op::Add | Op::Sub | Op::SubFrom | Op::Mul | Op::Div | Op::Multiply { .. } | Op::Dot => 2..=2,
-            Op::TimesVector | Op::LeftMultiply { .. } | Op::MapRows { .. } | Op::Matmul => 2..=2,
-            Op::TransposedMatmul | Op::Contracted { .. } | Op::Mapped { .. } | Op::Polynomial { .. } => 2..=2,
+            Op::TimesVector | Op::LeftMultiply { .. } | Op::MapRows { .. } => 2..=2,
+            Op::Einsum { .. } | Op::Mapped { .. } | Op::Polynomial { .. } => 2..=2,
             Op::Convolved { .. } => 2..=2,
             Op::Maximum { .. } | Op::Minimum { .. } => 2..=2,
             _ => 1..=1,
@@ -148,7 +148,8 @@ impl<'c> Call<'c> {
         let found = match &self.node.operation {
             Op::RepeatColumn { columns } => count_of(x).saturating_mul(*columns),
             Op::Reshaped { shape } | Op::Gathered { shape, .. } => count_of(shape),
-            Op::Contracted { shape, .. } | Op::Mapped { shape, .. } => count_of(shape),
+            Op::Mapped { shape, .. } => count_of(shape),
+            Op::Einsum { subscripts } => count_of(&subscripts.shape(x, &other)?),
             Op::Convolved { convolution, from, to } => {
                 let images = from.as_ref().map_or(x, |from| &from.shape);
                 let result = convolution.shape(images, &other)?;
@@ -234,14 +235,9 @@ impl<'c> Call<'c> {
                 GraphOperand::Plain(_) => x.map_rows(&without_zeros(self.constant(1)?), *row_first),
                 _ => x.map_rows(self.constant(1)?, *row_first),
             },
-            Op::Matmul => x.matmul(self.array(1)?),
-            Op::TransposedMatmul => x.transposed_matmul(self.array(1)?),
+            Op::Einsum { subscripts } => x.einsum(self.array(1)?, subscripts),
             Op::Transposed => x.transposed(),
             Op::Permuted { axes } => x.permuted(axes),
-            Op::Contracted { shape, left, right } => {
-                let (left, right) = (self.whole_list(*left)?, self.whole_list(*right)?);
-                x.contracted(self.array(1)?, shape, Terms { left: &left, right: &right })
-            }
             Op::Convolved { convolution, from, to } => {
                 let placement =
                     |own: &'c Option<StoredPlacement>| -> Result<Option<Placement<'c>>, CkksError> {

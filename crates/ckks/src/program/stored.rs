@@ -20,7 +20,7 @@ use crate::parameters::{Params, ParamsSpec, Runtime};
 use crate::store::{expect_mark, inconsistent, label};
 
 /// The version of the operations of graphs: a program of another version is refused.
-const OPERATIONS_VERSION: u32 = 1;
+const OPERATIONS_VERSION: u32 = 2;
 
 /// The most bytes of the text of a graph: far more than the nodes of any function take.
 const GRAPH_LIMIT_BYTES: u64 = 1 << 26;

@@ -4,7 +4,7 @@
 use crate::common::bootstraps::*;
 use crate::common::measure::*;
 use crate::common::*;
-use clathrate_ckks::encrypted_array::{EncryptedArray, Operand, PlainArray, Terms};
+use clathrate_ckks::encrypted_array::{EncryptedArray, Operand, PlainArray, Subscripts};
 use clathrate_ckks::keys::{EncryptOptions, Lanes, Values};
 use clathrate_ckks::{Ciphertext, CkksError, Encoding, Evaluator, Level, Matrix, SecretKey};
 
@@ -246,7 +246,14 @@ fn matrices_and_stacks_in_slots_are_multiplied() {
                     .collect();
                 products(&transposed, &x[1], sizes)
             };
-            assert_computes(&sk, shapes, options, |x| x[0].transposed_matmul(&x[1]), expected, "x^T y");
+            assert_computes(
+                &sk,
+                shapes,
+                options,
+                |x| x[0].matmul_of_views(&x[1], [true, false]),
+                expected,
+                "x^T y",
+            );
         }
         let sizes = [3, 2, 4, 2];
         let shapes: &[&[usize]] = &[&[3, 2, 4], &[3, 4, 2]];
@@ -273,14 +280,10 @@ fn matrices_and_stacks_in_slots_are_multiplied() {
 #[test]
 fn sums_of_chosen_terms_are_computed() {
     let sk = secret(&params("insecure_small"), 97);
-    let shapes: &[&[usize]] = &[&[2, 5], &[6]];
-    // Entry i is x[9 - i] y[i] + x[i] y[5].
-    let program: Program = |x| {
-        let (left, right) = ([9, 8, 7, 0, 1, 2], [0, 1, 2, 5, 5, 5]);
-        x[0].contracted(&x[1], &[3], Terms { left: &left, right: &right })
-    };
+    let shapes: &[&[usize]] = &[&[2, 5], &[2]];
+    let program: Program = |x| x[0].einsum(&x[1], &Subscripts::new("ij,i->j")?);
     let expected =
-        |x: &[Vec<f64>]| (0..3).map(|i| x[0][9 - i] * x[1][i] + x[0][i] * x[1][5]).collect::<Vec<_>>();
+        |x: &[Vec<f64>]| (0..5).map(|j| x[0][j] * x[1][0] + x[0][5 + j] * x[1][1]).collect::<Vec<_>>();
     let weighted: Program =
         |x| x[0].mapped(&[2, 2], &[9, 0, 3, 3, 1, 2, 4, 5], &[0.5, -2.0, 1.0, 0.0, 1.5, 0.25, 0.0, 0.0]);
     let sums = |x: &[Vec<f64>]| {
@@ -310,13 +313,11 @@ fn terms_that_do_not_fit_are_named() {
     let sk = secret(&params, 98);
     let ev = Evaluator::new(&params);
     let x = EncryptedArray::new(encrypt_as(&sk, &noise(6, 1), &[6], slots(), 1), &ev);
-    let refused = |shape: &[usize], left: &[usize], right: &[usize]| {
-        x.contracted(&x, shape, Terms { left, right }).expect_err("refused").to_string()
+    let refused = |labels: &str| {
+        let subscripts = Subscripts::new(labels).expect("labels");
+        x.einsum(&x, &subscripts).expect_err("refused").to_string()
     };
-    assert!(refused(&[2], &[0, 1], &[0]).contains("as many left as right"));
-    assert!(refused(&[2], &[0, 1, 2], &[0, 1, 2]).contains("the same number of terms for each of 2 entries"));
-    assert!(refused(&[2], &[], &[]).contains("the same number of terms"));
-    assert!(refused(&[2], &[0, 6], &[0, 1]).contains("each below 6"));
+    assert!(refused("ij,ij->i").contains("a letter for each axis"));
     let mapped = |sources: &[usize], factors: &[f64]| {
         x.mapped(&[1], sources, factors).expect_err("refused").to_string()
     };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::common::measure::noise;
 use crate::common::*;
 use clathrate_ckks::circuits::linear::Convolution;
-use clathrate_ckks::encrypted_array::{ArrayOperation, EncryptedArray, PlainArray, Terms};
+use clathrate_ckks::encrypted_array::{ArrayOperation, EncryptedArray, PlainArray, Subscripts};
 use clathrate_ckks::file::{FileReader, FileWriter, Stored};
 use clathrate_ckks::functions::SmoothFunction;
 use clathrate_ckks::keys::Values;
@@ -118,16 +118,14 @@ pub fn cases() -> Vec<Case> {
         case("map rows", one(), |x| x[0].map_rows(&plain(&[4, 6]), false)),
         case("map rows first", vec![matrix(2, 6)], |x| x[0].map_rows(&plain(&[6, 4]), true)),
         case("matmul", vec![in_lanes(matrix(3, 4)), in_lanes(matrix(4, 2))], |x| x[0].matmul(&x[1])),
-        case("transposed matmul", vec![in_lanes(matrix(4, 3)), in_lanes(matrix(4, 2))], |x| {
-            x[0].transposed_matmul(&x[1])
+        case("matmul of views", vec![in_lanes(matrix(4, 3)), in_lanes(matrix(2, 4))], |x| {
+            x[0].matmul_of_views(&x[1], [true; 2])
         }),
         case("transposed", vec![in_lanes(matrix(3, 4))], |x| x[0].transposed()),
         case("permuted", vec![in_lanes(ProgramInput::new("x", &[2, 3, 4]).with_bound(1.0))], |x| {
             x[0].permuted(&[2, 0, 1])
         }),
-        case("contracted", two(), |x| {
-            x[0].contracted(&x[1], &[2], Terms { left: &[0, 1, 2, 3], right: &[5, 4, 3, 2] })
-        }),
+        case("einsum", two(), |x| x[0].einsum(&x[1], &Subscripts::new("i,j->ij")?)),
         case("convolved", vec![ProgramInput::new("m", &[2, 3, 4]).with_bound(1.0)], |x| {
             let own = Convolution { padding: [1, 0], ..Convolution::default() };
             x[0].convolved(&plain(&[3, 2, 2, 3]), own)

@@ -110,11 +110,10 @@ impl PyCiphertext {
             return object(self.operate(py, other, |x, vector| x.times_vector(vector))?);
         }
         if let Some(other) = encrypted {
-            return object(self.times_encrypted(py, other, None)?);
+            return object(self.times_encrypted(py, other, None, [false; 2])?);
         }
         if let Ok(other) = other.cast::<PyTransposed>() {
-            let rows = other.get().to_rows(py, None)?;
-            return object(self.times_encrypted(py, &rows, None)?);
+            return object(self.times_encrypted(py, other.get().base.get(), None, [false, true])?);
         }
         if in_slots {
             return object(self.map_rows(py, other, true)?);

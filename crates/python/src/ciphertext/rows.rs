@@ -1,7 +1,7 @@
 //! Rows and columns of encrypted matrices: indexing, and arrays one below the other.
 
 use clathrate_ckks::CkksError;
-use clathrate_ckks::encrypted_array::{EncryptedArray, Terms};
+use clathrate_ckks::encrypted_array::{EncryptedArray, Subscripts};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -43,15 +43,9 @@ impl PyCiphertext {
         self.compute(py, |x| x.gathered(&shape, &sources))
     }
 
-    fn contracted(
-        &self,
-        py: Python<'_>,
-        other: &Bound<'_, Self>,
-        shape: Vec<usize>,
-        left: Vec<usize>,
-        right: Vec<usize>,
-    ) -> PyResult<Self> {
-        self.join(py, other.get(), |x, y| x.contracted(y, &shape, Terms { left: &left, right: &right }))
+    fn einsum(&self, py: Python<'_>, other: &Bound<'_, Self>, subscripts: &str) -> PyResult<Self> {
+        let subscripts = Subscripts::new(subscripts).map_err(|error| raise(py, error))?;
+        self.join(py, other.get(), |x, y| x.einsum(y, &subscripts))
     }
 
     fn mapped(

@@ -90,28 +90,17 @@ pub(super) fn transposed_factor<'py>(
 }
 
 impl PyCiphertext {
-    /// `self @ other` for encrypted matrices: the left one is transposed by switching keys first.
+    /// `self @ other` for encrypted matrices, each read by columns where `by_columns`.
     pub(super) fn times_encrypted(
         &self,
         py: Python<'_>,
         other: &Self,
         progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        self.encrypted_product(py, other, progress, false)
-    }
-
-    /// `self.T @ other`, or `self @ other` where this ciphertext is not `by_columns`.
-    fn encrypted_product(
-        &self,
-        py: Python<'_>,
-        other: &Self,
-        progress: Option<&Bound<'_, PyAny>>,
-        by_columns: bool,
+        by_columns: [bool; 2],
     ) -> PyResult<Self> {
         let (holder, x, y) = (self.holder(other), &self.array, &other.array);
         let product = running(py, progress, "matmul", |progress| {
-            let (x, y) = (x.with_progress(progress), y.with_progress(progress));
-            if by_columns { x.transposed_matmul(&y) } else { x.matmul(&y) }
+            x.with_progress(progress).matmul_of_views(&y.with_progress(progress), by_columns)
         })?;
         holder.beside(py, &product)
     }
@@ -163,11 +152,13 @@ impl PyTransposed {
     ) -> PyResult<Bound<'py, PyAny>> {
         let base = self.base.get();
         if let Ok(other) = other.cast::<PyCiphertext>() {
-            return Ok(Bound::new(py, base.encrypted_product(py, other.get(), progress, true)?)?.into_any());
+            return Ok(
+                Bound::new(py, base.times_encrypted(py, other.get(), progress, [true, false])?)?.into_any()
+            );
         }
         if let Ok(other) = other.cast::<Self>() {
             // (X^T)(Y^T) = (Y X)^T
-            let product = other.get().base.get().times_encrypted(py, base, progress)?;
+            let product = other.get().base.get().times_encrypted(py, base, progress, [false; 2])?;
             return Ok(Bound::new(py, Self::of(py, product)?)?.into_any());
         }
         let shape: Vec<usize> = base.data().shape().iter().rev().copied().collect();

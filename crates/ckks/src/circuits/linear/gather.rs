@@ -86,7 +86,8 @@ pub(crate) fn gather(
     let period = x.layout().period().max(to.period());
     let rounding = moved.rounding.1;
     let kept = x.estimate.clone().gathered(sources, (x.layout(), &to));
-    let kept = kept.copied(period).with_cleared(&x.estimate, moved.terms, rounding);
+    // Sums over all lanes are equal in all of them, and so are their errors.
+    let kept = kept.with_cleared(&x.estimate, moved.terms, rounding).copied(period);
     let rows = moved.rows.rearranged(shape.to_vec(), to);
     // Copies of a number have the same noise.
     Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials()))))
@@ -166,11 +167,8 @@ pub(crate) fn map_numbers(
     let places = moved.terms as f64;
     let rounding = (moved.rounding.0 * places.sqrt(), moved.rounding.1 * places);
     let period = x.layout().period().max(to.period());
-    let kept = x.estimate.clone().gathered(&chosen, (x.layout(), x.layout())).copied(period).mapped(
-        Along::Columns,
-        &norms,
-        rounding,
-    );
+    let kept = x.estimate.clone().gathered(&chosen, (x.layout(), x.layout())).copied(period);
+    let kept = kept.mapped(Along::Columns, &norms, rounding).copied(period);
     let (slots, alike) = (moved.slots, moved.alike);
     let mapped = moved.rows.rearranged(shape.to_vec(), to);
     let mapped = mapped.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials())));

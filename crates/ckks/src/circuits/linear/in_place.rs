@@ -25,12 +25,28 @@ use crate::evaluation::{Evaluator, doublings};
 
 /// The factors of each term of sums of products.
 #[derive(Debug, Clone, Copy)]
-pub struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     /// The place of the left factor of each term, counted along the rows of its array: all terms `t = 0` in
     /// the order of the result's entries, then all terms `t = 1`, ..
-    pub left: &'a [usize],
+    pub(crate) left: &'a [usize],
     /// As `left`, for the right factor.
-    pub right: &'a [usize],
+    pub(crate) right: &'a [usize],
+}
+
+impl Terms<'_> {
+    /// The estimate of sums of the products of one array's numbers, for that of sums of products of
+    /// independent numbers: some of `count` entries are sums of squares.
+    pub(crate) fn with_squares(&self, sums: Estimate, x: &Ciphertext, count: usize) -> Estimate {
+        let is_square = |entry: usize| {
+            let terms = (entry..self.left.len()).step_by(count);
+            terms.into_iter().all(|term| self.left[term] == self.right[term])
+        };
+        let squares = (0..count).filter(|&entry| is_square(entry)).count() as f64;
+        let mean = (self.left.len() / count) as f64 * x.estimate.typical * x.estimate.typical;
+        let typical = (sums.typical * sums.typical + squares / count as f64 * mean * mean).sqrt();
+        let typical = typical.min(sums.magnitude);
+        sums.with_typical(typical)
+    }
 }
 
 /// The most products of polynomials whose rotated factors are in memory together.
@@ -71,12 +87,16 @@ type Pairs = Vec<(usize, usize)>;
 pub(crate) struct InPlace {
     /// Whether the left array is rotated, and not the right one.
     is_left_rotated: bool,
+    /// Whether both are one array.
+    is_square: bool,
     /// The slots of a product.
     slots: usize,
     /// The products, in the order of the distances.
     products: Vec<(usize, Pairs)>,
     /// The rotations whose sums are the sums of an entry's terms.
     folds: Vec<i64>,
+    /// The slots after which sums repeat.
+    period: usize,
     /// The product and the slot of each entry of the result.
     entries: Vec<(usize, usize)>,
     to: Layout,
@@ -171,7 +191,19 @@ impl InPlace {
         entries.iter_mut().for_each(|(product, _)| *product = places[*product]);
         let (unit, terms) = fold?;
         let folds = doublings(1, terms).map(|count| (count * unit) as i64).collect();
-        Some(Self { is_left_rotated, slots, products: products.into_keys().collect(), folds, entries, to })
+        // Sums over all places of a polynomial are equal in all of them.
+        let period = if unit * terms == slots { unit } else { slots };
+        entries.iter_mut().for_each(|(_, slot)| *slot %= period);
+        Some(Self {
+            is_left_rotated,
+            is_square,
+            slots,
+            products: products.into_keys().collect(),
+            folds,
+            period,
+            entries,
+            to,
+        })
     }
 
     /// What it takes, with the gather of the sums.
@@ -190,7 +222,7 @@ impl InPlace {
             levels: 1,
         };
         let from = self.entries.iter().map(|&entry| Some(entry));
-        own.plus(work_of_moves(from, &self.to, self.slots))
+        own.plus(work_of_moves(from, &self.to, self.period))
     }
 
     /// The sums of products of `left` and `right`, at the level two below theirs.
@@ -258,9 +290,10 @@ impl InPlace {
         let sums = sums.estimated(|own| numbers.with_noise_of_rows(own, self.slots, (1, count)));
         let complex = left.is_complex() || right.is_complex();
         let layout = sums.layout().of_numbers(complex).with_padding(Padding::Dirty);
-        let sums = sums.clone().rearranged(vec![count, self.slots], layout);
+        let layout = layout.with_capacity(self.period)?.of_columns(self.period);
+        let sums = sums.rearranged(vec![count, self.period], layout);
         let sources: Vec<Option<usize>> =
-            self.entries.iter().map(|&(product, slot)| Some(product * self.slots + slot)).collect();
+            self.entries.iter().map(|&(product, slot)| Some(product * self.period + slot)).collect();
         gather(evaluator, &sums, shape, Some(self.to), &sources)
     }
 
@@ -298,7 +331,8 @@ impl InPlace {
         if let Some(turned) = turned {
             other = other.with_noise_of_rows(turned, self.slots, (1, moving.layout().polynomials()));
         }
-        Ok(numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, rows), self.slots))
+        let sums = numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, rows), self.slots);
+        Ok(if self.is_square { terms.with_squares(sums, still, count) } else { sums })
     }
 }
 
@@ -351,15 +385,20 @@ pub(crate) fn work_of_moves(
     let sources: Vec<Option<(usize, usize)>> = from.collect();
     let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
     for target in 0..to.polynomials() {
-        let mut maps: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut maps: BTreeMap<usize, (Vec<bool>, Vec<usize>)> = BTreeMap::new();
         for (position, entry) in to.held(target) {
-            if let Some((polynomial, slot)) = sources[entry] {
-                maps.entry(polynomial).or_default().insert((slot + period - position % period) % period);
+            let Some((polynomial, slot)) = sources[entry] else { continue };
+            let (known, distances) =
+                maps.entry(polynomial).or_insert_with(|| (vec![false; period], Vec::new()));
+            let distance = (slot + period - position % period) % period;
+            if !std::mem::replace(&mut known[distance], true) {
+                distances.push(distance);
             }
         }
-        switches += Rotations::of(maps.values().map(|map| map.iter().copied())).count;
-        diagonals += maps.values().map(BTreeSet::len).sum::<usize>();
-        all.extend(maps.into_values().flatten());
+        let maps: Vec<Vec<usize>> = maps.into_values().map(|(_, distances)| distances).collect();
+        switches += Rotations::of(maps.iter().map(|map| map.iter().copied())).count;
+        diagonals += maps.iter().map(Vec::len).sum::<usize>();
+        all.extend(maps.into_iter().flatten());
     }
     let keys = if all.len() < 8 { all.len() as f64 } else { 2.0 * (all.len() as f64).sqrt() };
     // A gather refuses more.

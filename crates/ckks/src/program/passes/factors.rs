@@ -191,13 +191,7 @@ fn scaled_by_number(
             return Some(draft.push(Op::Mul, vec![Of::Value(sum), factor], place));
         }
         (
-            Op::Mul
-            | Op::Multiply { .. }
-            | Op::Matmul
-            | Op::TransposedMatmul
-            | Op::Contracted { .. }
-            | Op::TimesVector
-            | Op::Dot,
+            Op::Mul | Op::Multiply { .. } | Op::Einsum { .. } | Op::TimesVector | Op::Dot,
             &[Of::Value(x), Of::Value(y)],
         ) if x != y => match deeper(draft, x) {
             Some(x) => vec![Of::Value(x), Of::Value(y)],

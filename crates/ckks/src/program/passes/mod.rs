@@ -31,7 +31,8 @@ pub enum Pass {
     Polynomials,
     /// Sums of moved and weighted numbers of one array become one linear map.
     Maps,
-    /// Products of several values are arranged so that they take the fewest levels.
+    /// Products of several values are arranged so that they take the fewest levels, and sums of products read
+    /// the axes of their factors in any order.
     Products,
     /// Plain factors, scales of functions among them, are multiplied into plain numbers next to them.
     Factors,

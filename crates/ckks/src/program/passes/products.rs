@@ -1,4 +1,5 @@
-//! Products of several values are arranged so that they take the fewest levels.
+//! Products of several values are arranged so that they take the fewest levels, and sums of products read the
+//! axes of their factors in any order.
 
 use std::collections::HashMap;
 
@@ -56,6 +57,9 @@ fn inner(draft: &Draft<'_>) -> Vec<bool> {
 pub(super) fn balance(draft: &mut Draft<'_>) {
     let inner = inner(draft);
     draft.rewrite(|draft, index| {
+        if let Some(sums) = with_axes_in_order(draft, index) {
+            return Some(sums);
+        }
         product_of(draft, index)?;
         if inner[draft.old().inputs + index] {
             return None;
@@ -88,6 +92,40 @@ pub(super) fn balance(draft: &mut Draft<'_>) {
         }
         open.first().map(|&(_, value)| value)
     });
+}
+
+/// Sums of products of the arrays whose axes were put in another order for them.
+fn with_axes_in_order(draft: &mut Draft<'_>, index: usize) -> Option<usize> {
+    let ArrayOperation::Einsum { subscripts } = &draft.old().nodes[index].operation else { return None };
+    let (mut subscripts, mut operands, mut changed) = (subscripts.clone(), draft.operands(index), false);
+    for (place, operand) in operands.iter_mut().enumerate() {
+        // A permutation of a permutation is one, too.
+        while let &mut GraphOperand::Value(value) = operand {
+            let Some((axes, from)) = permuted(draft, value) else { break };
+            subscripts = subscripts.of_permuted(place == 1, &axes)?;
+            (*operand, changed) = (from, true);
+        }
+    }
+    if !changed {
+        return None;
+    }
+    let place = draft.place_of(index);
+    Some(draft.push(ArrayOperation::Einsum { subscripts }, operands, place))
+}
+
+/// The order of the axes of a new value that is another one with its axes in that order.
+fn permuted(draft: &Draft<'_>, value: usize) -> Option<(Vec<usize>, GraphOperand)> {
+    let (node, count) = (draft.node(value)?, draft.written(value).shape.len());
+    let &[from] = &node.operands[..] else { return None };
+    match &node.operation {
+        ArrayOperation::Permuted { axes } => Some((axes.clone(), from)),
+        ArrayOperation::Transposed => {
+            let mut axes: Vec<usize> = (0..count).collect();
+            axes[count.checked_sub(2)?..].reverse();
+            Some((axes, from))
+        }
+        _ => None,
+    }
 }
 
 fn multiplied(draft: &mut Draft<'_>, factors: [usize; 2], place: Place<'_>) -> usize {
