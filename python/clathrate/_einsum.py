@@ -258,6 +258,8 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    if isinstance(m, TransposedCiphertext):
+        return cov(m.T, not rowvar, bias, ddof)
     if m.ndim not in (1, 2):
         raise TypeError(f"np.cov of ciphertexts takes a vector or a matrix, and this array has the shape {m.shape}")
     x = m if m.ndim == 2 else m.reshape(1, -1)
@@ -266,9 +268,9 @@ def cov(m: Any, rowvar: bool = True, bias: bool = False, ddof: int | None = None
     less = (0 if bias else 1) if ddof is None else ddof
     if count <= less:
         raise TypeError(f"np.cov of ciphertexts divides by {count} - {less} observations, which is no positive number")
-    y = x - x.mean(axis=axis, keepdims=True)
-    conjugates = y.conj() if y.dtype.kind == "c" else y
-    product = einsum("it,jt->ij" if axis == 1 else "ti,tj->ij", y, conjugates * (1 / (count - less)))
+    # Products of an array with itself take half of the work.
+    y = (x - x.mean(axis=axis, keepdims=True)) * (count - less) ** -0.5
+    product = einsum("it,jt->ij" if axis == 1 else "ti,tj->ij", y, y.conj() if y.dtype.kind == "c" else y)
     return product.reshape(*()) if product.shape == (1, 1) else product
 
 

@@ -183,7 +183,7 @@ def test_arrays_that_were_in_coefficients_are_factors(key, f):
     assert np.abs(key.decrypt(result) - np.asarray(f(a, b))).max() <= min(result.error_bound, 1e-5)
 
 
-@pytest.mark.parametrize("size", [40, 300])
+@pytest.mark.parametrize("size", [150, 300])
 def test_large_products_name_the_limit_and_the_other_encoding(key, size):
     x, y = (key.encrypt(np.ones((size, size)), encoding="slots") for _ in range(2))
     with pytest.raises(cl.errors.DataError, match=r"at most .* encrypt both matrices in coefficients"):
@@ -244,3 +244,99 @@ def test_axes_of_sums_do_not_broadcast(name, left, right):
         function(np.ones(left), np.ones(right))
     with pytest.raises(cl.errors.ShapeError, match="axes of one length"):
         function(x, np.ones(right))
+
+
+PRODUCTS = [
+    ("ij,kj->ik", lambda n: [(n(), n())] * 2),
+    ("ki,kj->ij", lambda n: [(n(), n())] * 2),
+    ("ij,jk->ik", lambda n: [(n(), n()), (n(), n())]),
+    ("ij,jk->ki", lambda n: [(n(), n()), (n(), n())]),
+    ("bij,bkj->bik", lambda n: [(3, n() // 2 + 1, n() // 2 + 1)] * 2),
+    ("bij,bjk->bik", lambda n: [(n() // 4 + 1, n() // 2 + 1, n() // 2 + 1)] * 2),
+    ("bij,kj->bik", lambda n: [(2, n() // 2 + 1, n()), (n() // 2 + 1, n())]),
+    ("kbi,kbj->ijb", lambda n: [(n(), 2, 3), (n(), 2, 4)]),
+    ("ki,k->i", lambda n: [(n(), 7), (n(),)]),
+    ("ij,ij->j", lambda n: [(n(), n())] * 2),
+]
+
+
+def sized(labels: str, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The shapes, in which axes with one label have one length."""
+    sizes: dict[str, int] = {}
+    operands = labels.split("->")[0].split(",")
+    return [
+        tuple(sizes.setdefault(label, size) for label, size in zip(own, shape, strict=True))
+        for own, shape in zip(operands, shapes, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("labels", [labels for labels, _ in PRODUCTS])
+@pytest.mark.parametrize("seed", range(3))
+def test_products_of_all_sizes_are_numpys_wherever_numbers_lie(key, labels, seed, pytestconfig):
+    """Also for arrays in several polynomials, of one array with itself, and of complex numbers."""
+    shapes_of = dict(PRODUCTS)[labels]
+    for case in range(12 if pytestconfig.getoption("--full") else 2):
+        rng = np.random.default_rng([seed, case, *labels.encode()])
+        shapes = sized(labels, shapes_of(lambda rng=rng: int(rng.choice([1, 2, 3, 5, 8, 13, 20, 33]))))
+        arrays = [rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if case % 3 == 2 else 0) for shape in shapes]
+        same = shapes[0] == shapes[1] and rng.integers(2) == 1
+        bound = 1.5
+        lanes = [{}, {"lanes": "most"}][int(rng.integers(2))]
+        options = {"encoding": "slots", "bound": bound, **lanes}
+
+        def f(x: Any, y: Any = None, same: bool = same) -> Any:
+            return np.einsum(labels, x, x if same else y)
+
+        given = arrays[:1] if same else arrays
+        kinds = {"dtype": complex} if case % 3 == 2 else {}
+        found = cl.plans.trace(f, *[cl.Input(x.shape, **options, **kinds) for x in given], params=key.params)
+        keys = key.evaluation_keys(found.needs)
+        result = f(*[key.encrypt(x, **options).with_keys(keys) for x in given])
+        expected = f(*given)
+        assert (result.shape, result.level) == (expected.shape, found.result.level)
+        assert np.abs(key.decrypt(result) - expected).max() <= result.error_bound <= 1.001 * found.result.error_bound, (shapes, same, lanes)
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"),
+    [
+        (lambda x: x.T @ x, (100, 4)),
+        (lambda x: x.T @ x, (250, 7)),
+        (lambda x: x @ x.T, (5, 200)),
+        (lambda x: x @ x.T, (3, 700)),
+        (lambda x: np.cov(x, rowvar=False), (60, 3)),
+        (lambda x: np.cov(x.T), (60, 3)),
+    ],
+)
+@pytest.mark.parametrize("magnitude", [1.0, 30.0])
+def test_typical_errors_of_products_with_themselves(key, f, shape, magnitude):
+    """Sums of squares are large, and so is what the rounding of masks makes of them."""
+    options = {"encoding": "slots", "lanes": "most", "bound": magnitude}
+    found = cl.plans.trace(f, cl.Input(shape, **options), params=key.params)
+    keys, rng = key.evaluation_keys(found.needs), np.random.default_rng(0)
+    errors = []
+    for _ in range(12):
+        x = rng.uniform(-magnitude, magnitude, shape)
+        result = f(key.encrypt(x, **options).with_keys(keys))
+        errors.append(key.decrypt(result) - f(x))
+        assert np.abs(errors[-1]).max() <= result.error_bound <= 1.001 * found.result.error_bound
+    assert 1 / 4 < np.sqrt(np.mean(np.square(errors))) / result.error_rms < 2.5
+
+
+def test_products_of_long_columns_and_of_long_rows_take_few_keys():
+    """They take a rotation for each distance between columns, or rows, and two levels."""
+    for f, shape, most in [(lambda x: x.T @ x, (1000, 8), 30), (lambda x: x @ x.T, (8, 1000), 60), (lambda x: x @ x.T, (7, 4000), 20)]:
+        program = cl.compile(f, cl.Input(shape, bound=1.0), error=1e-3)
+        assert program.params.max_level == 2
+        assert program.key_bytes < most * 1.7 * 2**20, (shape, program.key_bytes)
+        assert program.seconds < 0.5, (shape, program.seconds)
+
+
+def test_stacks_of_matrices_that_numpy_broadcasts(key):
+    x, y = RNG.uniform(-1, 1, (2, 1, 3, 4)), RNG.uniform(-1, 1, (3, 4, 2))
+    check(key, lambda x, y: x @ y, (x, y), lanes="most")
+    check(key, lambda x, y: x @ y, (x[:1], y[0]), lanes="most")
+    # An operand whose axes were exchanged is read as it is.
+    program = cl.compile(lambda x, y: x @ np.swapaxes(y, 1, 2), cl.Input((2, 3, 4), bound=1.0), cl.Input((2, 5, 4), bound=1.0), error=1e-3)
+    assert "permuted" not in program.graph()
+    assert "einsum" in program.graph()

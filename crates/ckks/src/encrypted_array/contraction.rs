@@ -8,14 +8,14 @@
 //! There are two ways, and the one with the least work is taken.
 //!
 //! By terms, both arrays are gathered into one with a row for each `t`, whose number `i` is the factor of
-//! `z[i]`. Rows share polynomials. After one product of these arrays the rows are added, which leaves the sums
-//! in the places of every row, so that the result lies as an array whose rows share polynomials. It takes two
-//! levels. An 8 x 8 product has 512 terms; an array of 8 192 slots repeats them 16 times.
+//! `z[i]`. Rows share polynomials. After one product of these arrays the rows are added, which leaves the
+//! sums in the places of every row, so that the result lies as an array whose rows share polynomials. It
+//! takes two levels. An 8 x 8 product has 512 terms; an array of 8 192 slots repeats them 16 times.
 //!
 //! In place ([`in_place`](crate::circuits::linear::in_place)), one array is rotated by each distance between
 //! factors. It takes two levels where the arrays lie so that factors are at few distances, such as both
-//! factors of `x.T @ x`, and of `x @ x.T`. Otherwise an array is gathered first, with a row for each entry, or
-//! for each term, which takes a third level.
+//! factors of `x.T @ x`, and of `x @ x.T`. Otherwise an array is gathered first, with a row for each entry,
+//! or for each term, which takes a third level.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,15 +45,16 @@ pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
 }
 
 impl EncryptedArray {
-    /// The sums of products of the numbers of two arrays with these labels of their axes, as NumPy's `einsum`.
+    /// The sums of products of the numbers of two arrays with these labels of their axes, as NumPy's
+    /// `einsum`.
     ///
     /// In slots the sums are not rescaled or take two to three levels. Products of matrices that are both in
     /// coefficients stay there, and the one that is not read by columns on the left is transposed first, by
     /// key switching; other arrays in coefficients are converted to slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 8 388
-    /// 608 products, and for more than 2048 distances that numbers of an array move;
+    /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 8
+    /// 388 608 products, and for more than 2048 distances that numbers of an array move;
     /// [`CkksError::Encoding`] for arrays in coefficients without the keys to convert them;
     /// [`CkksError::Unsuitable`] for shared masks; those of
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
@@ -85,10 +86,12 @@ impl EncryptedArray {
         let by_terms = || {
             let [one, other] =
                 [(&left, terms.left), (&right, terms.right)].map(|(x, places)| sums.work(x.layout(), places));
-            sums.work_of_sums().plus(one).plus(other).price()
+            one.beside(other).then(sums.work_of_sums()).price()
         };
+        // Without rotations for the places of the factors.
+        let least = Work { levels: 1, ..Work::default() }.then(sums.work_of_sums()).price();
         if let Some(way) = Way::new(&left, &right, shape, terms, most)
-            && (way.work.price() < sums.work_of_sums().price() || way.work.price() < by_terms())
+            && (way.work.price() < least || way.work.price() < by_terms())
         {
             let left = way.left.moved(evaluator, &left)?;
             let right = way.right.moved(evaluator, &right)?;
@@ -314,8 +317,7 @@ impl Way {
                 is_square && matches!((&left_factor, &right_factor), (Factor::AsItIs, Factor::AsItIs));
             let Some(sums) = InPlace::new((&of_left, &of_right, alike), shape, own) else { return };
             let (one, other) = (work(&left_factor, left), work(&right_factor, right));
-            let moves = Work { levels: one.levels.max(other.levels), ..one.plus(other) };
-            let work = moves.plus(sums.work());
+            let work = one.beside(other).then(sums.work());
             if work.levels <= most && best.as_ref().is_none_or(|best| work.price() < best.work.price()) {
                 best = Some(Self { left: left_factor, right: right_factor, sums, work });
             }

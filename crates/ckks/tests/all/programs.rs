@@ -470,7 +470,7 @@ fn files_with_right_digests_and_wrong_contents_are_refused() {
             metadata["bootstrapped"] = serde_json::json!([2])
         }),
         ("values in disorder", |metadata, _| metadata["bootstrapped"] = serde_json::json!([3, 2])),
-        ("another version", |metadata, _| metadata["operations_version"] = serde_json::json!(2)),
+        ("another version", |metadata, _| metadata["operations_version"] = serde_json::json!(1)),
         ("other parameters", |metadata, _| metadata["spec"]["log2_scale"] = serde_json::json!(39)),
     ];
     for (what, change) in changes {

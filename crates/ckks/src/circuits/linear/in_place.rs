@@ -113,16 +113,26 @@ pub(crate) struct Work {
 /// Switches that a key counts as much as: it is made, sent and kept.
 const KEY: f64 = 1.0;
 
+/// The factor of the price for each level: what comes before has a longer modulus.
+const LEVEL: f64 = 2.0;
+
 impl Work {
+    /// By which ways to compute are compared.
     pub(crate) fn price(&self) -> f64 {
-        self.switches + KEY * self.keys
+        (self.switches + KEY * self.keys) * LEVEL.powi(self.levels as i32)
     }
 
-    pub(crate) fn plus(self, other: Self) -> Self {
+    /// Both, one after the other.
+    pub(crate) fn then(self, other: Self) -> Self {
+        Self { levels: self.levels + other.levels, ..self.beside(other) }
+    }
+
+    /// Both, of which none waits for the other.
+    pub(crate) fn beside(self, other: Self) -> Self {
         Self {
             switches: self.switches + other.switches,
             keys: self.keys + other.keys,
-            levels: self.levels + other.levels,
+            levels: self.levels.max(other.levels),
         }
     }
 }
@@ -222,7 +232,7 @@ impl InPlace {
             levels: 1,
         };
         let from = self.entries.iter().map(|&entry| Some(entry));
-        own.plus(work_of_moves(from, &self.to, self.period))
+        own.then(work_of_moves(from, &self.to, self.period))
     }
 
     /// The sums of products of `left` and `right`, at the level two below theirs.
