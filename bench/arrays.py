@@ -91,6 +91,8 @@ JOBS: list[Job] = [
     ("correlations of 4 columns", correlations, (uniform(100, 4),), 1e-2, False),
     ("search in 2 000 x 384", lambda q: EMBEDDINGS @ q, (uniform(384) / 20,), 1e-3, False),
     ("normal equations of 100 x 8", lambda x, y: (x.T @ x, x.T @ y), (FEATURES, ANSWERS), 1e-3, True),
+    ("covariances of 8 192 x 8", lambda x: np.cov(x, rowvar=False), (uniform(8192, 8),), 1e-3, False),
+    ("inner products of 8 rows of 1 000", lambda x: x @ x.T, (uniform(8, 1000) / 6,), 1e-3, True),
     ("means and variances of 100 000 x 50", lambda x: (x.mean(axis=0), x.var(axis=0)), (uniform(100_000, 50),), 1e-3, False),
     ("two layers of digits", digits, (uniform(64),), 1e-3, True),
     ("a convolution of digits", convolved_digits, (uniform(1, 1, 8, 8),), 1e-3, True),

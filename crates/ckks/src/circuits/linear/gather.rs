@@ -311,11 +311,14 @@ impl Rotations {
     }
 }
 
+/// A diagonal of a map, with the distance that it moves numbers by.
+type Diagonal = (i64, Vec<Complex64>);
+
 /// The diagonals of a map in the making.
 struct Diagonals {
     /// By distance, one more than the place of its diagonal; 0 where there is none.
     places: Vec<u32>,
-    diagonals: Vec<(i64, Vec<Complex64>)>,
+    diagonals: Vec<Diagonal>,
 }
 
 impl NumberMaps {
@@ -376,7 +379,7 @@ impl NumberMaps {
         }
         let (mut diagonals, mut times): (BTreeMap<usize, usize>, BTreeMap<_, usize>) = Default::default();
         let mut of_slots = BTreeMap::new();
-        let mut add = |key: (usize, usize, usize), diagonals: Vec<(i64, Vec<Complex64>)>| {
+        let mut add = |key: (usize, usize, usize), diagonals: Vec<Diagonal>| {
             let map = LinearTransform::from_diagonals(slots, diagonals)?;
             *times.entry((key.1, key.2, map.digest())).or_default() += 1;
             // A map may be zero, and has no plan then.
@@ -385,7 +388,7 @@ impl NumberMaps {
             }
             Ok::<_, CkksError>(())
         };
-        let by_target: BTreeMap<usize, Vec<&[(i64, Vec<Complex64>)]>> =
+        let by_target: BTreeMap<usize, Vec<&[Diagonal]>> =
             maps.iter().fold(BTreeMap::new(), |mut all, (&(target, _), map)| {
                 all.entry(target).or_insert_with(Vec::new).push(&map.diagonals);
                 all

@@ -52,9 +52,12 @@ impl Terms<'_> {
 /// The most products of polynomials whose rotated factors are in memory together.
 const MOST_TOGETHER: usize = 256;
 
-/// Polynomial and slot of each number of an array.
+/// A polynomial and a slot.
+type Place = (usize, usize);
+
+/// Where the numbers of an array are.
 struct Places {
-    of: Vec<(usize, usize)>,
+    of: Vec<Place>,
     period: usize,
     /// The slots of all polynomials that may not be zero.
     filled: Vec<bool>,
@@ -98,7 +101,7 @@ pub(crate) struct InPlace {
     /// The slots after which sums repeat.
     period: usize,
     /// The product and the slot of each entry of the result.
-    entries: Vec<(usize, usize)>,
+    entries: Vec<Place>,
     to: Layout,
 }
 
@@ -172,9 +175,7 @@ impl InPlace {
             let places = (entry..of_still.len())
                 .step_by(count)
                 .map(|term| (still.of[of_still[term]], moving.of[of_moving[term]]));
-            let distance = |(stays, moves): &((usize, usize), (usize, usize))| {
-                (moves.1 + period - stays.1 % period) % period
-            };
+            let distance = |(stays, moves): &(Place, Place)| (moves.1 + period - stays.1 % period) % period;
             own.clear();
             own.extend(places);
             let first = own.first()?;
@@ -348,10 +349,7 @@ impl InPlace {
 
 /// The first slot of the terms of an entry, the distance between neighbours and their number, as a power of
 /// two, and the pairs of polynomials that have terms; `None` where sums by rotations would have other terms.
-fn summed(
-    terms: &[((usize, usize), (usize, usize))],
-    still: &Places,
-) -> Option<(usize, (usize, usize), Pairs)> {
+fn summed(terms: &[(Place, Place)], still: &Places) -> Option<(usize, (usize, usize), Pairs)> {
     let mut pairs: Pairs = terms.iter().map(|(stays, moves)| (stays.0, moves.0)).collect();
     pairs.sort_unstable();
     pairs.dedup();
@@ -387,12 +385,8 @@ fn summed(
 }
 
 /// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots.
-pub(crate) fn work_of_moves(
-    from: impl Iterator<Item = Option<(usize, usize)>>,
-    to: &Layout,
-    period: usize,
-) -> Work {
-    let sources: Vec<Option<(usize, usize)>> = from.collect();
+pub(crate) fn work_of_moves(from: impl Iterator<Item = Option<Place>>, to: &Layout, period: usize) -> Work {
+    let sources: Vec<Option<Place>> = from.collect();
     let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
     for target in 0..to.polynomials() {
         let mut maps: BTreeMap<usize, (Vec<bool>, Vec<usize>)> = BTreeMap::new();
@@ -414,4 +408,167 @@ pub(crate) fn work_of_moves(
     // A gather refuses more.
     let switches = if diagonals > MAX_DIAGONALS { f64::INFINITY } else { switches };
     Work { switches, keys, levels: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums of products by labels, as places: `i` and `j` of the result, within a stack of `b`, over `k`.
+    fn terms(
+        (stacks, rows, columns, inner): (usize, usize, usize, usize),
+        left: impl Fn(usize, usize, usize) -> usize,
+        right: impl Fn(usize, usize, usize) -> usize,
+    ) -> (Vec<usize>, Vec<usize>) {
+        let (mut of_left, mut of_right) = (Vec::new(), Vec::new());
+        for k in 0..inner {
+            for b in 0..stacks {
+                for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+                    of_left.push(left(b, i, k));
+                    of_right.push(right(b, j, k));
+                }
+            }
+        }
+        (of_left, of_right)
+    }
+
+    fn numbers(count: usize, seed: u64) -> Vec<f64> {
+        let number = |index: usize| {
+            let mixed = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 ^ seed) >> 40;
+            (mixed % 201) as f64 - 100.0
+        };
+        (0..count).map(number).collect()
+    }
+
+    /// The slots of all polynomials.
+    fn slots_of(layout: &Layout, numbers: &[f64], count: usize) -> Vec<Vec<f64>> {
+        let mut all = vec![vec![0.0; layout.period()]; layout.polynomials()];
+        for (polynomial, slots) in all.iter_mut().enumerate() {
+            for (slot, entry) in layout.held(polynomial) {
+                slots[slot..slot + layout.copies()].fill(numbers[entry]);
+            }
+        }
+        let repeated = |slots: Vec<f64>| slots.iter().copied().cycle().take(count).collect();
+        all.into_iter().map(repeated).collect()
+    }
+
+    /// What the plan computes, on plain slots.
+    fn computed(plan: &InPlace, layouts: [&Layout; 2], arrays: [&[f64]; 2]) -> Vec<f64> {
+        let [left, right] = [0, 1].map(|own| slots_of(layouts[own], arrays[own], plan.slots));
+        let (still, moving) = if plan.is_left_rotated { (right, left) } else { (left, right) };
+        let rotated = |slots: &[f64], by: usize| -> Vec<f64> {
+            (0..slots.len()).map(|slot| slots[(slot + by) % slots.len()]).collect()
+        };
+        let product = |(apart, pairs): &(usize, Pairs)| {
+            let mut sum = vec![0.0; plan.slots];
+            for &(stays, moves) in pairs {
+                let other = rotated(&moving[moves], *apart);
+                sum.iter_mut().zip(still[stays].iter().zip(&other)).for_each(|(sum, (x, y))| *sum += x * y);
+            }
+            for &fold in &plan.folds {
+                let turned = rotated(&sum, fold as usize);
+                sum.iter_mut().zip(turned).for_each(|(sum, turned)| *sum += turned);
+            }
+            sum
+        };
+        let products: Vec<Vec<f64>> = plan.products.iter().map(product).collect();
+        plan.entries.iter().map(|&(product, slot)| products[product][slot]).collect()
+    }
+
+    #[test]
+    fn plans_compute_the_sums_or_refuse() {
+        let degree = 128;
+        let (mut plans, mut refused) = (0, 0);
+        let sizes: [(usize, usize, usize, usize); 8] = [
+            (1, 3, 5, 7),
+            (1, 4, 4, 9),
+            (1, 8, 2, 30),
+            (1, 5, 6, 100),
+            (2, 3, 3, 4),
+            (3, 2, 4, 5),
+            (1, 9, 9, 64),
+            (2, 2, 2, 3),
+        ];
+        for (stacks, rows, columns, inner) in sizes {
+            for (by_terms, share) in [(false, false), (false, true), (true, false), (true, true)] {
+                let shape = |own: usize| if by_terms { [stacks * inner, own] } else { [stacks * own, inner] };
+                let layout = |own: usize| {
+                    let layout = Layout::new(&shape(own), Encoding::Slots, degree).expect("a shape");
+                    let capacity = rows.max(columns).next_power_of_two();
+                    let layout =
+                        if by_terms { layout.with_capacity(capacity).expect("places") } else { layout };
+                    match share && layout.chunks() == 1 {
+                        true => layout
+                            .of_columns(layout.capacity())
+                            .with_lanes(None)
+                            .expect("lanes")
+                            .of_columns(shape(own)[1]),
+                        false => layout,
+                    }
+                };
+                let place = |own: usize| {
+                    move |b: usize, i: usize, k: usize| match by_terms {
+                        true => (b * inner + k) * own + i,
+                        false => (b * own + i) * inner + k,
+                    }
+                };
+                let (of_left, of_right) = terms((stacks, rows, columns, inner), place(rows), place(columns));
+                let (left, right) = (layout(rows), layout(columns));
+                let is_square = rows == columns;
+                let x = numbers(left.rows() * left.columns(), 1);
+                let y = if is_square { x.clone() } else { numbers(right.rows() * right.columns(), 2) };
+                let given = Terms { left: &of_left, right: &of_right };
+                let Some(plan) = InPlace::new((&left, &right, is_square), &[stacks * rows, columns], given)
+                else {
+                    refused += 1;
+                    continue;
+                };
+                plans += 1;
+                let entries = stacks * rows * columns;
+                let mut expected = vec![0.0; entries];
+                for (index, (&left, &right)) in of_left.iter().zip(&of_right).enumerate() {
+                    expected[index % entries] += x[left] * y[right];
+                }
+                let case = (stacks, rows, columns, inner, by_terms, share);
+                assert_eq!(computed(&plan, [&left, &right], [&x, &y]), expected, "{case:?}");
+                assert!(plan.work().levels == 2, "{case:?}");
+            }
+        }
+        // Rows of three terms have those of the next matrix behind them.
+        assert!(plans >= 24 && refused >= 1, "{plans} plans, {refused} refused");
+    }
+
+    #[test]
+    fn an_array_times_itself_takes_half_of_the_distances() {
+        let layout = Layout::new(&[100, 8], Encoding::Slots, 2048).and_then(|own| own.with_lanes(None));
+        let layout = layout.expect("a layout");
+        let (left, right) = terms((1, 8, 8, 100), |_, i, k| k * 8 + i, |_, j, k| k * 8 + j);
+        let products = |is_square: bool| {
+            let terms = Terms { left: &left, right: &right };
+            InPlace::new((&layout, &layout, is_square), &[8, 8], terms).expect("a plan").products.len()
+        };
+        assert_eq!([products(true), products(false)], [8, 15]);
+    }
+
+    #[test]
+    fn numbers_without_zeros_behind_them_are_refused() {
+        let layout = Layout::new(&[4, 3], Encoding::Slots, 64).expect("a layout");
+        let (left, right) = terms((1, 4, 4, 3), |_, i, k| i * 3 + k, |_, j, k| j * 3 + k);
+        let terms = Terms { left: &left, right: &right };
+        let dirty = layout.with_padding(Padding::Dirty);
+        assert!(InPlace::new((&layout, &layout, false), &[4, 4], terms).is_some());
+        assert!(InPlace::new((&dirty, &dirty, false), &[4, 4], terms).is_none());
+    }
+
+    #[test]
+    fn rotations_are_counted_by_map_or_together() {
+        let of = |maps: &[&[usize]]| Rotations::of(maps.iter().map(|map| map.iter().copied()));
+        assert_eq!(of(&[&[0], &[0]]).count, 0.0);
+        // Three polynomials that move by the same distances.
+        let alike = of(&[&[1, 2, 3, 4], &[1, 2, 3, 4], &[1, 2, 3, 4]]);
+        assert!(alike.together && alike.count == 4.0, "{}", alike.count);
+        // One polynomial with many distances.
+        let all: Vec<usize> = (0..64).collect();
+        assert!(!of(&[&all]).together && of(&[&all]).count < 16.0);
+    }
 }
