@@ -15,7 +15,7 @@ from ._wrapping import encrypted, wrap
 from .errors import DataError, ShapeError
 
 # The most products that are added: their places are lists in memory.
-_MAX_TERMS = 2**22
+_MAX_TERMS = 2**23
 
 
 def _is_encrypted(x: Any) -> bool:

@@ -277,8 +277,9 @@ def test_products_of_all_sizes_are_numpys_wherever_numbers_lie(key, labels, seed
     shapes_of = dict(PRODUCTS)[labels]
     for case in range(12 if pytestconfig.getoption("--full") else 2):
         rng = np.random.default_rng([seed, case, *labels.encode()])
+        is_complex = (seed + case) % 3 == 2
         shapes = sized(labels, shapes_of(lambda rng=rng: int(rng.choice([1, 2, 3, 5, 8, 13, 20, 33]))))
-        arrays = [rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if case % 3 == 2 else 0) for shape in shapes]
+        arrays = [rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0) for shape in shapes]
         same = shapes[0] == shapes[1] and rng.integers(2) == 1
         bound = 1.5
         lanes = [{}, {"lanes": "most"}][int(rng.integers(2))]
@@ -288,7 +289,7 @@ def test_products_of_all_sizes_are_numpys_wherever_numbers_lie(key, labels, seed
             return np.einsum(labels, x, x if same else y)
 
         given = arrays[:1] if same else arrays
-        kinds = {"dtype": complex} if case % 3 == 2 else {}
+        kinds = {"is_complex": True} if is_complex else {}
         found = cl.plans.trace(f, *[cl.Input(x.shape, **options, **kinds) for x in given], params=key.params)
         keys = key.evaluation_keys(found.needs)
         result = f(*[key.encrypt(x, **options).with_keys(keys) for x in given])
@@ -309,9 +310,10 @@ def test_products_of_all_sizes_are_numpys_wherever_numbers_lie(key, labels, seed
     ],
 )
 @pytest.mark.parametrize("magnitude", [1.0, 30.0])
-def test_typical_errors_of_products_with_themselves(key, f, shape, magnitude):
+@pytest.mark.parametrize("lanes", LAYOUTS)
+def test_typical_errors_of_products_with_themselves(key, f, shape, magnitude, lanes):
     """Sums of squares are large, and so is what the rounding of masks makes of them."""
-    options = {"encoding": "slots", "lanes": "most", "bound": magnitude}
+    options = {"encoding": "slots", "bound": magnitude, **lanes}
     found = cl.plans.trace(f, cl.Input(shape, **options), params=key.params)
     keys, rng = key.evaluation_keys(found.needs), np.random.default_rng(0)
     errors = []

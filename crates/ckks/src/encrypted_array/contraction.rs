@@ -20,41 +20,31 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::subscripts::{EINSUM, Subscripts};
+use super::subscripts::{EINSUM, Subscripts, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
-use crate::circuits::linear::in_place::{InPlace, Terms, Work, work_of_moves};
+use crate::circuits::linear::in_place::{InPlace, Terms};
+use crate::circuits::linear::work::{Work, work_of_array};
 use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
-/// Maximum of the terms of sums of the numbers of one array: their places are lists in memory.
-const MAX_TERMS: usize = 1 << 22;
-
-/// Refuses sums of more numbers than [`MAX_TERMS`].
-pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
-    if count <= MAX_TERMS {
-        return Ok(());
-    }
-    let remedy = format!("at most {MAX_TERMS}: take the sums in parts");
-    Err(CkksError::OutOfRange { what: "the products of encrypted numbers", value: count.to_string(), remedy })
-}
-
 impl EncryptedArray {
     /// The sums of products of the numbers of two arrays with these labels of their axes, as NumPy's
     /// `einsum`.
     ///
-    /// In slots the sums are not rescaled or take two to three levels. Products of matrices that are both in
-    /// coefficients stay there, and the one that is not read by columns on the left is transposed first, by
-    /// key switching; other arrays in coefficients are converted to slots.
+    /// In slots they take two levels, or three where an array is moved first; the rescale of the last one may
+    /// be left to the next operation. Products of two matrices in coefficients stay in coefficients: there
+    /// the left factor is needed by columns and the right one by rows, and a factor that lies otherwise is
+    /// transposed by key switching. Other arrays in coefficients are converted to slots.
     ///
     /// # Errors
-    /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 8
-    /// 388 608 products, and for more than 2048 distances that numbers of an array move;
+    /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 2^23
+    /// products, and for more than 2048 distances that numbers of an array move;
     /// [`CkksError::Encoding`] for arrays in coefficients without the keys to convert them;
     /// [`CkksError::Unsuitable`] for shared masks; those of
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and
@@ -79,8 +69,8 @@ impl EncryptedArray {
             |own: &Self| Ok::<_, CkksError>(own.brought_to_slots(holder)?.unwrap_or_else(|| own.clone()));
         let (left, right) = (slots(self)?.settled_by(evaluator)?, slots(other)?.settled_by(evaluator)?);
         left.check_room_for_another(EINSUM)?;
-        let own = subscripts.terms(left.shape(), right.shape())?;
-        let (shape, terms) = (&own.shape[..], Terms { left: &own.left, right: &own.right });
+        let (shape, [of_left, of_right]) = subscripts.terms(left.shape(), right.shape())?;
+        let (shape, terms) = (&shape[..], Terms { left: &of_left, right: &of_right });
         let sums = Sums::new(&left, shape, terms.left.len())?;
         let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
         let by_terms = || {
@@ -93,13 +83,13 @@ impl EncryptedArray {
         if let Some(way) = Way::new(&left, &right, shape, terms, most)
             && (way.work.price() < least || way.work.price() < by_terms())
         {
-            let left = way.left.moved(evaluator, &left)?;
-            let right = way.right.moved(evaluator, &right)?;
+            let one = way.left.moved(evaluator, &left)?;
+            let other = if way.is_square { one.clone() } else { way.right.moved(evaluator, &right)? };
             let terms = Terms {
                 left: way.left.places().unwrap_or(terms.left),
                 right: way.right.places().unwrap_or(terms.right),
             };
-            return holder.beside(way.sums.run(evaluator, (&left, &right), shape, terms)?);
+            return holder.beside(way.sums.run(evaluator, (&one, &other), shape, terms)?);
         }
         let [rows, other] = [(&left, terms.left), (&right, terms.right)]
             .map(|(x, places)| sums.rows_of(evaluator, x, places));
@@ -221,6 +211,17 @@ impl Factor {
         }
     }
 
+    /// Whether both are moved to the same places, or not at all.
+    fn moves_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::AsItIs, Self::AsItIs) => true,
+            (Self::Moved { to, sources, .. }, Self::Moved { to: other, sources: others, .. }) => {
+                to == other && sources == others
+            }
+            _ => false,
+        }
+    }
+
     /// The places of the factors of all terms, if they are others than before.
     fn places(&self) -> Option<&[usize]> {
         match self {
@@ -281,6 +282,8 @@ impl Vectors {
 struct Way {
     left: Factor,
     right: Factor,
+    /// Whether both are one array, moved in one way.
+    is_square: bool,
     sums: InPlace,
     work: Work,
 }
@@ -296,7 +299,7 @@ impl Way {
     ) -> Option<Self> {
         let count: usize = shape.iter().product();
         let degree = left.params().degree();
-        let is_square = Arc::ptr_eq(left, right) && terms.left.len() == terms.right.len();
+        let is_one = Arc::ptr_eq(left, right);
         let vectors = [terms.left, terms.right].map(|places| Vectors::new(places, count));
         let mut best: Option<Self> = None;
         let mut consider = |left_factor: Factor, right_factor: Factor| {
@@ -313,13 +316,13 @@ impl Way {
                 right: right_factor.places().unwrap_or(terms.right),
             };
             let (of_left, of_right) = (layout(&left_factor, left), layout(&right_factor, right));
-            let alike =
-                is_square && matches!((&left_factor, &right_factor), (Factor::AsItIs, Factor::AsItIs));
-            let Some(sums) = InPlace::new((&of_left, &of_right, alike), shape, own) else { return };
-            let (one, other) = (work(&left_factor, left), work(&right_factor, right));
+            let is_square = is_one && left_factor.moves_as(&right_factor);
+            let Some(sums) = InPlace::new((&of_left, &of_right, is_square), shape, own) else { return };
+            let one = work(&left_factor, left);
+            let other = if is_square { Work::default() } else { work(&right_factor, right) };
             let work = one.beside(other).then(sums.work());
             if work.levels <= most && best.as_ref().is_none_or(|best| work.price() < best.work.price()) {
-                best = Some(Self { left: left_factor, right: right_factor, sums, work });
+                best = Some(Self { left: left_factor, right: right_factor, is_square, sums, work });
             }
         };
         consider(Factor::AsItIs, Factor::AsItIs);
@@ -344,14 +347,6 @@ impl Way {
         }
         best
     }
-}
-
-/// What a gather takes of an array that lies as `from`.
-fn work_of_array(from: &Layout, to: &Layout, sources: impl Iterator<Item = Option<usize>>) -> Work {
-    let columns = from.columns();
-    let place = |source: usize| from.place(source / columns, source % columns).ok();
-    let places = sources.map(|source| source.and_then(place).map(|place| (place.bundle, place.index)));
-    work_of_moves(places, to, from.period())
 }
 
 /// How the terms of sums lie: a row for each `t`, in which the terms of the entries lie as the entries do in

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use clathrate_arith::text::counted;
 
-use super::contraction::check_terms;
-use super::subscripts::Subscripts;
+use super::subscripts::{Subscripts, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray, PlainInput};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
@@ -308,7 +307,9 @@ impl EncryptedArray {
         let matrices = shape.len() == 2 && own.len() == 2;
         let subscripts = Subscripts::of_matrices([shape, own], by_columns);
         match subscripts.filter(|_| matrices || !coefficients) {
-            Some(subscripts) => self.einsum(other, &subscripts).map_err(in_coefficients),
+            Some(subscripts) if matrices => self.einsum(other, &subscripts).map_err(in_coefficients),
+            // Coefficients have no products of stacks and of vectors.
+            Some(subscripts) => self.einsum(other, &subscripts),
             None => {
                 let inner = if by_columns[0] { shape.first() } else { shape.get(1) };
                 let vector = match own {

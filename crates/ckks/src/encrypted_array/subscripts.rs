@@ -15,6 +15,15 @@ pub(super) const EINSUM: &str = "a sum of products of encrypted numbers";
 /// Maximum of the products in all sums: their places are lists in memory.
 const MAX_TERMS: usize = 1 << 23;
 
+/// Refuses sums of more products than [`MAX_TERMS`].
+pub(super) fn check_terms(count: usize) -> Result<(), CkksError> {
+    if count <= MAX_TERMS {
+        return Ok(());
+    }
+    let (value, remedy) = (count.to_string(), format!("at most {MAX_TERMS}: take the sums in parts"));
+    Err(CkksError::OutOfRange { what: "the products of encrypted numbers", value, remedy })
+}
+
 /// The labels of two arrays and of a result, such as `ij,jk->ik`, which is a product of matrices. Axes with
 /// one label are indexed together; sums are along those that the result does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -45,14 +54,6 @@ impl TryFrom<String> for Subscripts {
     fn try_from(text: String) -> Result<Self, CkksError> {
         Self::new(&text)
     }
-}
-
-/// The places of the factors of sums of products.
-pub(super) struct OwnTerms {
-    /// The shape of the result.
-    pub(super) shape: Vec<usize>,
-    pub(super) left: Vec<usize>,
-    pub(super) right: Vec<usize>,
 }
 
 impl Subscripts {
@@ -192,23 +193,23 @@ impl Subscripts {
     ///
     /// # Errors
     /// [`CkksError::Shape`] for arrays with other axes than the labels, and for axes of different lengths
-    /// with one label; [`CkksError::OutOfRange`] for more than 8 388 608 products.
+    /// with one label; [`CkksError::OutOfRange`] for more than 2^23 products.
     pub(crate) fn shape(&self, left: &[usize], right: &[usize]) -> Result<Vec<usize>, CkksError> {
         let sizes = self.sizes(left, right)?;
-        let count = count_of(&sizes.values().copied().collect::<Vec<_>>());
-        if count > MAX_TERMS {
-            let remedy = format!("at most {MAX_TERMS}: take the sums in parts");
-            let value = count.to_string();
-            return Err(CkksError::OutOfRange { what: "the products of encrypted numbers", value, remedy });
-        }
+        check_terms(count_of(&sizes.values().copied().collect::<Vec<_>>()))?;
         Ok(self.result.iter().map(|label| sizes[label]).collect())
     }
 
-    /// The places of all factors, for arrays of these shapes.
+    /// The shape of the result, and the places of the left and of the right factors of all terms, in the
+    /// order that [`Terms`](crate::circuits::linear::in_place::Terms) has them, for arrays of these shapes.
     ///
     /// # Errors
     /// As [`Subscripts::shape`].
-    pub(super) fn terms(&self, left: &[usize], right: &[usize]) -> Result<OwnTerms, CkksError> {
+    pub(super) fn terms(
+        &self,
+        left: &[usize],
+        right: &[usize],
+    ) -> Result<(Vec<usize>, [Vec<usize>; 2]), CkksError> {
         let (shape, sizes) = (self.shape(left, right)?, self.sizes(left, right)?);
         let summed = sizes.keys().filter(|label| !self.result.contains(label));
         let order: Vec<u8> = summed.chain(&self.result).copied().collect();
@@ -227,7 +228,7 @@ impl Subscripts {
             }
             places
         };
-        Ok(OwnTerms { left: places(&self.left, left), right: places(&self.right, right), shape })
+        Ok((shape, [places(&self.left, left), places(&self.right, right)]))
     }
 }
 
@@ -253,20 +254,20 @@ mod tests {
     #[test]
     fn terms_are_those_of_nested_loops() {
         let (left, right) = ([2, 3], [3, 4]);
-        let terms = of("ij,jk->ki").terms(&left, &right).expect("shapes fit");
-        assert_eq!(terms.shape, [4, 2]);
-        let mut expected = (Vec::new(), Vec::new());
+        let (shape, terms) = of("ij,jk->ki").terms(&left, &right).expect("shapes fit");
+        assert_eq!(shape, [4, 2]);
+        let mut expected = [Vec::new(), Vec::new()];
         for j in 0..3 {
             for k in 0..4 {
                 for i in 0..2 {
-                    expected.0.push(i * 3 + j);
-                    expected.1.push(j * 4 + k);
+                    expected[0].push(i * 3 + j);
+                    expected[1].push(j * 4 + k);
                 }
             }
         }
-        assert_eq!((terms.left, terms.right), expected);
+        assert_eq!(terms, expected);
         // A diagonal is one axis.
-        assert_eq!(of("ii,j->ij").terms(&[2, 2], &[2]).expect("shapes fit").left, [0, 0, 3, 3]);
+        assert_eq!(of("ii,j->ij").terms(&[2, 2], &[2]).expect("shapes fit").1[0], [0, 0, 3, 3]);
     }
 
     #[test]

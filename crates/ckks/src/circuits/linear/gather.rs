@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
+use super::work::Rotations;
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
@@ -280,35 +281,6 @@ pub(super) struct NumberMaps {
     alike: usize,
     /// The largest number of diagonals whose products are added to one polynomial of the result.
     diagonals: usize,
-}
-
-/// The rotations of the maps of several polynomials to one.
-pub(super) struct Rotations {
-    /// How many, about.
-    pub(super) count: f64,
-    /// Whether images are added before they are rotated, once for each distance, and not each map is computed
-    /// alone.
-    pub(super) together: bool,
-}
-
-/// Share of a rotation that one of a map takes, because some of them share a decomposition.
-const HOISTED: f64 = 0.7;
-
-impl Rotations {
-    /// The rotations of maps with these distances.
-    pub(super) fn of<I: Iterator<Item = usize>>(maps: impl Iterator<Item = I>) -> Self {
-        let (mut all, mut alone) = (BTreeSet::new(), 0.0);
-        for map in maps {
-            let mut distances: Vec<usize> = map.collect();
-            distances.sort_unstable();
-            distances.dedup();
-            let moving = distances.iter().filter(|&&distance| distance != 0).count() as f64;
-            alone += if moving < 3.0 { moving } else { (2.0 * moving.sqrt()).ceil() - 1.0 };
-            all.extend(distances.into_iter().filter(|&distance| distance != 0));
-        }
-        let (alone, all) = (HOISTED * alone, all.len() as f64);
-        Self { count: alone.min(all), together: all < alone }
-    }
 }
 
 /// A diagonal of a map, with the distance that it moves numbers by.

@@ -15,7 +15,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gather::{MAX_DIAGONALS, Rotations, gather, in_lanes};
+use super::gather::{gather, in_lanes};
+use super::work::{Place, Work, work_of_moves};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
@@ -51,9 +52,6 @@ impl Terms<'_> {
 
 /// The most products of polynomials whose rotated factors are in memory together.
 const MOST_TOGETHER: usize = 256;
-
-/// A polynomial and a slot.
-type Place = (usize, usize);
 
 /// Where the numbers of an array are.
 struct Places {
@@ -103,41 +101,6 @@ pub(crate) struct InPlace {
     /// The product and the slot of each entry of the result.
     entries: Vec<Place>,
     to: Layout,
-}
-
-/// What a way to compute takes: about so many switches, and so many keys.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Work {
-    pub(crate) switches: f64,
-    pub(crate) keys: f64,
-    pub(crate) levels: usize,
-}
-
-/// Switches that a key counts as much as: it is made, sent and kept.
-const KEY: f64 = 1.0;
-
-/// The factor of the price for each level: what comes before has a longer modulus.
-const LEVEL: f64 = 2.0;
-
-impl Work {
-    /// By which ways to compute are compared.
-    pub(crate) fn price(&self) -> f64 {
-        (self.switches + KEY * self.keys) * LEVEL.powi(self.levels as i32)
-    }
-
-    /// Both, one after the other.
-    pub(crate) fn then(self, other: Self) -> Self {
-        Self { levels: self.levels + other.levels, ..self.beside(other) }
-    }
-
-    /// Both, of which none waits for the other.
-    pub(crate) fn beside(self, other: Self) -> Self {
-        Self {
-            switches: self.switches + other.switches,
-            keys: self.keys + other.keys,
-            levels: self.levels.max(other.levels),
-        }
-    }
 }
 
 /// Whether the numbers of an array may be multiplied where they lie.
@@ -342,7 +305,10 @@ impl InPlace {
         if let Some(turned) = turned {
             other = other.with_noise_of_rows(turned, self.slots, (1, moving.layout().polynomials()));
         }
-        let sums = numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, rows), self.slots);
+        // Places without a number have errors, too, and are added.
+        let most = self.products.iter().map(|(_, pairs)| pairs.len() << self.folds.len()).max();
+        let places = most.unwrap_or(rows).max(rows);
+        let sums = numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, places), self.slots);
         Ok(if self.is_square { terms.with_squares(sums, still, count) } else { sums })
     }
 }
@@ -382,32 +348,6 @@ fn summed(terms: &[(Place, Place)], still: &Places) -> Option<(usize, (usize, us
         }
     }
     Some((first, (unit, all), pairs))
-}
-
-/// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots.
-pub(crate) fn work_of_moves(from: impl Iterator<Item = Option<Place>>, to: &Layout, period: usize) -> Work {
-    let sources: Vec<Option<Place>> = from.collect();
-    let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
-    for target in 0..to.polynomials() {
-        let mut maps: BTreeMap<usize, (Vec<bool>, Vec<usize>)> = BTreeMap::new();
-        for (position, entry) in to.held(target) {
-            let Some((polynomial, slot)) = sources[entry] else { continue };
-            let (known, distances) =
-                maps.entry(polynomial).or_insert_with(|| (vec![false; period], Vec::new()));
-            let distance = (slot + period - position % period) % period;
-            if !std::mem::replace(&mut known[distance], true) {
-                distances.push(distance);
-            }
-        }
-        let maps: Vec<Vec<usize>> = maps.into_values().map(|(_, distances)| distances).collect();
-        switches += Rotations::of(maps.iter().map(|map| map.iter().copied())).count;
-        diagonals += maps.iter().map(Vec::len).sum::<usize>();
-        all.extend(maps.into_iter().flatten());
-    }
-    let keys = if all.len() < 8 { all.len() as f64 } else { 2.0 * (all.len() as f64).sqrt() };
-    // A gather refuses more.
-    let switches = if diagonals > MAX_DIAGONALS { f64::INFINITY } else { switches };
-    Work { switches, keys, levels: 1 }
 }
 
 #[cfg(test)]
@@ -558,17 +498,5 @@ mod tests {
         let dirty = layout.with_padding(Padding::Dirty);
         assert!(InPlace::new((&layout, &layout, false), &[4, 4], terms).is_some());
         assert!(InPlace::new((&dirty, &dirty, false), &[4, 4], terms).is_none());
-    }
-
-    #[test]
-    fn rotations_are_counted_by_map_or_together() {
-        let of = |maps: &[&[usize]]| Rotations::of(maps.iter().map(|map| map.iter().copied()));
-        assert_eq!(of(&[&[0], &[0]]).count, 0.0);
-        // Three polynomials that move by the same distances.
-        let alike = of(&[&[1, 2, 3, 4], &[1, 2, 3, 4], &[1, 2, 3, 4]]);
-        assert!(alike.together && alike.count == 4.0, "{}", alike.count);
-        // One polynomial with many distances.
-        let all: Vec<usize> = (0..64).collect();
-        assert!(!of(&[&all]).together && of(&[&all]).count < 16.0);
     }
 }

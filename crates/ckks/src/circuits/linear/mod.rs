@@ -14,6 +14,7 @@ pub(crate) mod gather;
 pub(crate) mod in_place;
 mod plan;
 mod run;
+pub(crate) mod work;
 
 pub use convolution::{Convolution, Kernel, Placement};
 pub(crate) use plan::RotationSteps;

@@ -1,0 +1,129 @@
+//! About how much work ways to compute take, counted from layouts alone, so that a dry run and the run choose the
+//! same way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gather::MAX_DIAGONALS;
+use crate::arrays::Layout;
+
+/// A polynomial and a slot.
+pub(super) type Place = (usize, usize);
+
+/// What a way to compute takes: about so many switches, and so many keys.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Work {
+    pub(crate) switches: f64,
+    pub(crate) keys: f64,
+    pub(crate) levels: usize,
+}
+
+/// Switches that a key counts as much as: it is made, sent and kept.
+const KEY: f64 = 1.0;
+
+/// The factor of the price for each level: what comes before has a longer modulus.
+const LEVEL: f64 = 2.0;
+
+impl Work {
+    /// By which ways to compute are compared.
+    pub(crate) fn price(&self) -> f64 {
+        (self.switches + KEY * self.keys) * LEVEL.powi(self.levels as i32)
+    }
+
+    /// Both, one after the other.
+    pub(crate) fn then(self, other: Self) -> Self {
+        Self { levels: self.levels + other.levels, ..self.beside(other) }
+    }
+
+    /// Both, of which none waits for the other.
+    pub(crate) fn beside(self, other: Self) -> Self {
+        Self {
+            switches: self.switches + other.switches,
+            keys: self.keys + other.keys,
+            levels: self.levels.max(other.levels),
+        }
+    }
+}
+
+/// The rotations of the maps of several polynomials to one.
+pub(super) struct Rotations {
+    /// How many, about.
+    pub(super) count: f64,
+    /// Whether images are added before they are rotated, once for each distance, and not each map is computed
+    /// alone.
+    pub(super) together: bool,
+}
+
+/// Share of a rotation that one of a map takes, because some of them share a decomposition.
+const HOISTED: f64 = 0.7;
+
+impl Rotations {
+    /// The rotations of maps with these distances.
+    pub(super) fn of<I: Iterator<Item = usize>>(maps: impl Iterator<Item = I>) -> Self {
+        let (mut all, mut alone) = (BTreeSet::new(), 0.0);
+        for map in maps {
+            let mut distances: Vec<usize> = map.collect();
+            distances.sort_unstable();
+            distances.dedup();
+            let moving = distances.iter().filter(|&&distance| distance != 0).count() as f64;
+            alone += if moving < 3.0 { moving } else { (2.0 * moving.sqrt()).ceil() - 1.0 };
+            all.extend(distances.into_iter().filter(|&distance| distance != 0));
+        }
+        let (alone, all) = (HOISTED * alone, all.len() as f64);
+        Self { count: alone.min(all), together: all < alone }
+    }
+}
+
+/// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots.
+pub(super) fn work_of_moves(from: impl Iterator<Item = Option<Place>>, to: &Layout, period: usize) -> Work {
+    let sources: Vec<Option<Place>> = from.collect();
+    let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
+    for target in 0..to.polynomials() {
+        let mut maps: BTreeMap<usize, (Vec<bool>, Vec<usize>)> = BTreeMap::new();
+        for (position, entry) in to.held(target) {
+            let Some((polynomial, slot)) = sources[entry] else { continue };
+            let (known, distances) =
+                maps.entry(polynomial).or_insert_with(|| (vec![false; period], Vec::new()));
+            let distance = (slot + period - position % period) % period;
+            if !std::mem::replace(&mut known[distance], true) {
+                distances.push(distance);
+            }
+        }
+        let maps: Vec<Vec<usize>> = maps.into_values().map(|(_, distances)| distances).collect();
+        switches += Rotations::of(maps.iter().map(|map| map.iter().copied())).count;
+        diagonals += maps.iter().map(Vec::len).sum::<usize>();
+        all.extend(maps.into_iter().flatten());
+    }
+    let keys = if all.len() < 8 { all.len() as f64 } else { 2.0 * (all.len() as f64).sqrt() };
+    // A gather refuses more.
+    let switches = if diagonals > MAX_DIAGONALS { f64::INFINITY } else { switches };
+    Work { switches, keys, levels: 1 }
+}
+
+/// What a gather takes of an array that lies as `from`.
+pub(crate) fn work_of_array(
+    from: &Layout,
+    to: &Layout,
+    sources: impl Iterator<Item = Option<usize>>,
+) -> Work {
+    let columns = from.columns();
+    let place = |source: usize| from.place(source / columns, source % columns).ok();
+    let places = sources.map(|source| source.and_then(place).map(|place| (place.bundle, place.index)));
+    work_of_moves(places, to, from.period())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_are_counted_by_map_or_together() {
+        let of = |maps: &[&[usize]]| Rotations::of(maps.iter().map(|map| map.iter().copied()));
+        assert_eq!(of(&[&[0], &[0]]).count, 0.0);
+        // Three polynomials that move by the same distances.
+        let alike = of(&[&[1, 2, 3, 4], &[1, 2, 3, 4], &[1, 2, 3, 4]]);
+        assert!(alike.together && alike.count == 4.0, "{}", alike.count);
+        // One polynomial with many distances.
+        let all: Vec<usize> = (0..64).collect();
+        assert!(!of(&[&all]).together && of(&[&all]).count < 16.0);
+    }
+}
