@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
-use super::work::Rotations;
+use super::work::{MAX_DIAGONALS, Rotations};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
@@ -18,10 +18,6 @@ use crate::evaluation::{Evaluator, doublings, with_columns};
 
 /// The operation's name in errors.
 const GATHER: &str = "a selection of numbers";
-
-/// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
-/// their number.
-pub(super) const MAX_DIAGONALS: usize = 2048;
 
 /// Whether [`gather`] takes this array.
 pub(crate) fn is_movable(x: &Ciphertext) -> bool {

@@ -3,8 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gather::MAX_DIAGONALS;
 use crate::arrays::Layout;
+
+/// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
+/// their number.
+pub(super) const MAX_DIAGONALS: usize = 2048;
 
 /// A polynomial and a slot.
 pub(super) type Place = (usize, usize);
