@@ -1,5 +1,5 @@
-//! About how much work ways to compute take, counted from layouts alone, so that a dry run and the run choose the
-//! same way.
+//! About how much work ways to compute take, counted from layouts alone, so that a dry run and the run choose
+//! the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
