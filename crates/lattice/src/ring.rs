@@ -2,9 +2,10 @@
 //!
 //! Rings of several degrees can be used at the same time, because there is no global state.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use clathrate_arith::{CpuEngine, Engine, Isa, Modulus, together};
+use clathrate_arith::{ArithError, CpuEngine, Engine, Isa, Modulus, together};
 
 use crate::error::LatticeError;
 
@@ -14,6 +15,8 @@ pub struct Ring {
     engine: Arc<dyn Engine>,
     /// The binary logarithms of the moduli, which plans of key switching read millions of times.
     log2_moduli: Arc<[f64]>,
+    /// The smaller rings that were asked for, by their degrees: making one takes tables for all moduli.
+    subrings: Arc<Mutex<BTreeMap<usize, Ring>>>,
 }
 
 impl Ring {
@@ -29,7 +32,18 @@ impl Ring {
     #[must_use]
     pub fn with_engine(engine: Arc<dyn Engine>) -> Self {
         let log2_moduli = engine.moduli().iter().map(|q| (q.value() as f64).log2()).collect();
-        Self { engine, log2_moduli }
+        Self { engine, log2_moduli, subrings: Arc::default() }
+    }
+
+    /// The ring of a smaller degree, made once.
+    pub(crate) fn of_smaller_degree(&self, degree: usize) -> Result<Self, ArithError> {
+        let mut known = self.subrings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ring) = known.get(&degree) {
+            return Ok(ring.clone());
+        }
+        let ring = Self::with_engine(self.engine.at_degree(degree)?);
+        known.insert(degree, ring.clone());
+        Ok(ring)
     }
 
     /// The degree `n`.

@@ -37,7 +37,7 @@ impl Ring {
         if degree == self.degree() {
             return Ok(self.clone());
         }
-        Ok(Self::with_engine(self.engine().at_degree(degree)?))
+        Ok(self.of_smaller_degree(degree)?)
     }
 
     /// Refuses a ring that is neither this one nor a subring of it.

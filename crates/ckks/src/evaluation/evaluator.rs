@@ -223,13 +223,11 @@ impl Evaluator {
         }
     }
 
-    /// The predicted time of everything that a dry run has recorded, in nanoseconds of one thread.
-    pub(crate) fn predicted_nanoseconds(&self) -> f64 {
+    /// The predicted cost of everything that a dry run has recorded, for one thread.
+    pub(crate) fn predicted_cost(&self) -> Cost {
         match &self.keys {
-            Keys::Recorded(recording) => {
-                recording.lock().unwrap_or_else(PoisonError::into_inner).cost().nanoseconds
-            }
-            Keys::None | Keys::Held(_) => 0.0,
+            Keys::Recorded(recording) => recording.lock().unwrap_or_else(PoisonError::into_inner).cost(),
+            Keys::None | Keys::Held(_) => Cost::default(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Predicted cost and added noise of operations that switch, computed from the keys on their route.
 
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
+use std::sync::{Mutex, PoisonError};
 
 use clathrate_arith::ProductCounts;
 use clathrate_arith::cpu::transform_class;
@@ -38,6 +40,30 @@ pub struct Cost {
     pub multiply_adds: f64,
     /// Bytes of switching keys that are read.
     pub key_bytes: f64,
+}
+
+/// Costs by operation, its level, and the highest level of its keys.
+#[derive(Debug, Default)]
+pub(crate) struct OperationCosts(Mutex<BTreeMap<(Operation, Level, Level), Cost>>);
+
+impl OperationCosts {
+    /// The cost that is known, or that `count` finds.
+    fn get_or_insert(
+        &self,
+        key: (Operation, Level, Level),
+        count: impl FnOnce() -> Result<Cost, CkksError>,
+    ) -> Result<Cost, CkksError> {
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known().get(&key).copied();
+        match found {
+            Some(cost) => Ok(cost),
+            None => {
+                let cost = count()?;
+                known().insert(key, cost);
+                Ok(cost)
+            }
+        }
+    }
 }
 
 impl AddAssign for Cost {
@@ -236,6 +262,16 @@ impl Params {
     /// As [`Params::operation_cost`], with keys made for levels up to `key_level`: such keys have fewer
     /// primes that can serve as special primes.
     pub fn operation_cost_by(
+        &self,
+        operation: Operation,
+        level: Level,
+        key_level: Level,
+    ) -> Result<Cost, CkksError> {
+        let key = (operation, level, key_level);
+        self.operation_costs().get_or_insert(key, || self.counted_cost(operation, level, key_level))
+    }
+
+    fn counted_cost(
         &self,
         operation: Operation,
         level: Level,

@@ -12,6 +12,7 @@ use clathrate_lattice::{Chain, Eval, Gadget, Level, Poly, SecretDistribution, Sw
 use crate::embedding::Encoder;
 use crate::error::CkksError;
 use crate::file::ParameterId;
+use crate::keys::OperationCosts;
 use crate::shape::ModuleShape;
 
 mod devices;
@@ -87,6 +88,8 @@ struct Inner {
     imaginary_unit: OnceLock<Poly<Eval>>,
     security_bits: f64,
     digest: [u8; 32],
+    /// The costs of operations that were asked for, of which dry runs count the same ones very often.
+    operation_costs: OperationCosts,
 }
 
 impl fmt::Debug for Params {
@@ -372,6 +375,11 @@ impl Params {
             Poly::from_signed(ring, &top, &monomial).into_eval()
         });
         Ok(unit.restrict(&self.chain().basis(level))?)
+    }
+
+    /// The costs of operations that were asked for so far.
+    pub(crate) fn operation_costs(&self) -> &OperationCosts {
+        &self.0.operation_costs
     }
 
     /// The encoder.

@@ -1,5 +1,6 @@
 //! What a program needs, costs and gives: a dry run of its graph.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::encrypted_array::EncryptedArray;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::recording::Recording;
-use crate::keys::KeyNeeds;
+use crate::keys::{Cost, KeyNeeds};
 use crate::parameters::Params;
 
 /// What is known of one value of a program before it runs.
@@ -79,18 +80,20 @@ impl ValueForecast {
 }
 
 impl Forecast {
-    /// The dry run of a function.
+    /// The dry run of a function; `None` where its price is above `limit`, which the dry run finds out on the
+    /// way.
     pub(super) fn of(
         params: &Params,
         function: &RecordedFunction,
         choices: &Choices,
         bootstraps: &AutomaticPlans,
-    ) -> Result<Self, CkksError> {
+        limit: f64,
+    ) -> Result<Option<Self>, CkksError> {
         let mut evaluator = Evaluator::recording(params);
         if choices.bootstrap_below.is_some() {
             evaluator = evaluator.bootstrapping_by(bootstraps, choices.bootstrap_below)?;
         }
-        Self::by(evaluator, function, choices, bootstraps)
+        Self::within(evaluator, function, choices, bootstraps, limit)
     }
 
     /// The dry run of a function by an evaluator that records.
@@ -100,6 +103,17 @@ impl Forecast {
         choices: &Choices,
         bootstraps: &AutomaticPlans,
     ) -> Result<Self, CkksError> {
+        let forecast = Self::within(evaluator, function, choices, bootstraps, f64::INFINITY)?;
+        forecast.ok_or(CkksError::Internal { operation: "a dry run" })
+    }
+
+    fn within(
+        evaluator: Evaluator,
+        function: &RecordedFunction,
+        choices: &Choices,
+        bootstraps: &AutomaticPlans,
+        limit: f64,
+    ) -> Result<Option<Self>, CkksError> {
         let plain = function.plain().map(|input| input.largest_numbers().map(Arc::new));
         let plain = plain.collect::<Result<Vec<_>, CkksError>>()?;
         let symbols = function
@@ -109,23 +123,30 @@ impl Forecast {
         let graph = &function.graph;
         let count = graph.inputs + graph.nodes.len();
         let (mut values, mut costs) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut before = 0.0;
+        let (mut before, is_over) = (0.0, Cell::new(false));
         let mut seen = |_, value: &EncryptedArray| {
-            let all = evaluator.predicted_nanoseconds();
+            let Cost { nanoseconds: all, price, .. } = evaluator.predicted_cost();
             costs.push((all - before, value.data().predicted_bytes()));
             before = all;
             values.push(ValueForecast::of(value.data()));
-            Ok(())
+            is_over.set(price > limit);
+            if is_over.get() { Err(CkksError::Cancelled) } else { Ok(()) }
         };
         let replay = Replay { graph, refresh: (&choices.bootstrapped, bootstraps), plain: &plain };
-        let mut known = BTreeMap::new();
-        for (value, symbol) in symbols.into_iter().enumerate() {
-            let symbol = replay.refreshed(value, symbol)?;
-            seen(value, &symbol)?;
-            known.insert(value, symbol);
-        }
-        let mut computed = Values::new(graph, &function.results, known)?;
-        in_order(&replay, &mut computed, seen)?;
+        let computed = || {
+            let mut known = BTreeMap::new();
+            for (value, symbol) in symbols.into_iter().enumerate() {
+                let symbol = replay.refreshed(value, symbol)?;
+                seen(value, &symbol)?;
+                known.insert(value, symbol);
+            }
+            let mut computed = Values::new(graph, &function.results, known)?;
+            in_order(&replay, &mut computed, seen).map(|()| computed)
+        };
+        let computed = match computed() {
+            Err(_) if is_over.get() => return Ok(None),
+            computed => computed?,
+        };
         let found = computed.results(&function.results)?;
         let results = found.iter().map(|result| Ok(ValueForecast::of(&*result.settled()?)));
         let mut results = results.collect::<Result<Vec<_>, CkksError>>()?;
@@ -135,7 +156,7 @@ impl Forecast {
         let recording = evaluator.recorded();
         let params = evaluator.params();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
-        Ok(Self { recording, values, results, costs, key_bytes })
+        Ok(Some(Self { recording, values, results, costs, key_bytes }))
     }
 
     /// The evaluation keys, each for the highest level that it is used at.

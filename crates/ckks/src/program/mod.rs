@@ -117,22 +117,26 @@ impl Program {
     /// Those of the dry run.
     pub fn new(params: &Params, function: RecordedFunction, choices: Choices) -> Result<Self, CkksError> {
         let function = Arc::new(with_intervals(function)?);
-        Self::with_plans(params, &function, choices, &AutomaticPlans::new(params))
+        let program =
+            Self::with_plans(params, &function, choices, &AutomaticPlans::new(params), f64::INFINITY)?;
+        program.ok_or(CkksError::Internal { operation: "a dry run" })
     }
 
-    /// As [`Program::new`], with plans of bootstraps that programs with the same parameters share.
+    /// As [`Program::new`], with plans of bootstraps that programs with the same parameters share; `None`
+    /// where the price is above `limit`.
     fn with_plans(
         params: &Params,
         function: &Arc<RecordedFunction>,
         choices: Choices,
         bootstraps: &AutomaticPlans,
-    ) -> Result<Self, CkksError> {
+        limit: f64,
+    ) -> Result<Option<Self>, CkksError> {
         check_function(function)?;
         if !choices.bootstrapped.is_sorted_by(|one, next| one < next) {
             return Err(malformed("the values that are bootstrapped are not in ascending order"));
         }
-        let forecast = Forecast::of(params, function, &choices, bootstraps)?;
-        Ok(Self {
+        let forecast = Forecast::of(params, function, &choices, bootstraps, limit)?;
+        Ok(forecast.map(|forecast| Self {
             params: params.clone(),
             function: function.clone(),
             choices,
@@ -140,7 +144,7 @@ impl Program {
             bootstraps: bootstraps.clone(),
             tasks: Arc::default(),
             savings: Arc::default(),
-        })
+        }))
     }
 
     /// The parameters.

@@ -21,6 +21,7 @@ use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
 use crate::encrypted_array::ArrayOperation;
 use crate::error::{CkksError, ErrorKind};
+use crate::evaluation::Evaluator;
 use crate::parameters::{Params, ParamsSpec, Runtime, presets};
 
 /// One set of parameters that was tried.
@@ -179,28 +180,42 @@ impl Search<'_> {
 
     /// The program with these choices, if it satisfies the options.
     fn program(&self, params: &Params, choices: Choices) -> Result<Program, Miss> {
-        self.program_by(params, choices, &AutomaticPlans::new(params))
+        self.program_by(params, choices, &AutomaticPlans::new(params), f64::INFINITY)
     }
 
-    /// As [`Self::program`], with shared plans of bootstraps.
-    fn program_by(&self, params: &Params, choices: Choices, plans: &AutomaticPlans) -> Result<Program, Miss> {
-        match self.built(params, choices, plans)? {
+    /// As [`Self::program`], with shared plans of bootstraps, if its price is at most `limit`.
+    fn program_by(
+        &self,
+        params: &Params,
+        choices: Choices,
+        plans: &AutomaticPlans,
+        limit: f64,
+    ) -> Result<Program, Miss> {
+        match self.built(params, choices, plans, limit)? {
             (program, None) => Ok(program),
             (_, Some(miss)) => Err(miss),
         }
     }
 
-    /// The program with these choices, and why it does not satisfy the options, if it does not.
+    /// The program with these choices, and why it does not satisfy the options, if it does not. Its dry run
+    /// ends once its price is above `limit`.
     fn built(
         &self,
         params: &Params,
         choices: Choices,
         plans: &AutomaticPlans,
+        limit: f64,
     ) -> Result<(Program, Option<Miss>), Miss> {
-        let program = Program::with_plans(params, &self.function, choices, plans).map_err(|error| {
+        let program = Program::with_plans(params, &self.function, choices, plans, limit);
+        let program = program.map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
             Miss { kind, ..Miss::of(error) }
         })?;
+        let slow = || {
+            let reason = format!("a run takes more than {:.3} s, as long as by other choices", limit * 1e-9);
+            Miss::new(reason, OTHER, 1.0)
+        };
+        let program = program.ok_or_else(slow)?;
         let miss = self.refusal(program.forecast());
         Ok((program, miss))
     }
@@ -230,7 +245,8 @@ impl Search<'_> {
     fn depth(&self) -> Result<Depth, Miss> {
         let params = recording_params(USUAL).map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
-        let forecast = Forecast::of(&params, &self.function, &choices, &AutomaticPlans::new(&params));
+        let (evaluator, plans) = (Evaluator::recording(&params), AutomaticPlans::new(&params));
+        let forecast = Forecast::by(evaluator, &self.function, &choices, &plans);
         let forecast = forecast.map_err(|error| {
             let kind = if error.kind() == ErrorKind::Level { TOO_DEEP } else { OTHER };
             Miss { kind, ..Miss::of(error) }
@@ -352,7 +368,7 @@ impl Search<'_> {
             let choices =
                 Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
             // With fewer levels a program takes less memory.
-            let built = match self.built(&params, choices, &AutomaticPlans::new(&params)) {
+            let built = match self.built(&params, choices, &AutomaticPlans::new(&params), f64::INFINITY) {
                 Ok((_, Some(miss))) if miss.kind != OVER_BUDGET => Err(miss),
                 built => built,
             };
@@ -390,12 +406,13 @@ impl Search<'_> {
         }
     }
 
-    /// The program with given parameters: at the lowest level that serves, or with bootstraps.
-    fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
+    /// The program with given parameters, if its price is at most `limit`: at the lowest level that serves, or
+    /// with bootstraps.
+    fn with_params(&mut self, params: &Params, limit: f64) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
         let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };
         // At a lower level a program takes less memory, so its own level is looked for first.
-        let whole = match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params)) {
+        let whole = match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params), limit) {
             Ok((program, refused)) => {
                 let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
                 let lower =
@@ -412,7 +429,7 @@ impl Search<'_> {
             (Ok(program), _) => Ok(program),
             (Err(miss), Err(_)) => Err(miss),
             (Err(miss), Ok(levels)) => {
-                self.with_bootstraps(params, levels).map_err(|first| first.unwrap_or(miss))
+                self.with_bootstraps(params, levels, limit).map_err(|first| first.unwrap_or(miss))
             }
         };
         self.note(&name, &outcome);
@@ -421,22 +438,23 @@ impl Search<'_> {
 
     /// The program with bootstraps: of operands below a level, and of values once they are computed. The
     /// search starts with the best level alone, and changes one value at a time while that saves time, so
-    /// that it is never slower than the best level.
+    /// that it is never slower than the best level. Its price is at most `limit`.
     fn with_bootstraps(
         &self,
         params: &Params,
         (lowest, highest): (Level, Level),
+        limit: f64,
     ) -> Result<Program, Option<Miss>> {
         let plans = self.shared.of_others(params);
-        let program = |below: Level, bootstrapped: Vec<usize>| {
+        let program = |below: Level, bootstrapped: Vec<usize>, limit: f64| {
             let choices = Choices { level: params.fresh_level(), bootstrap_below: Some(below), bootstrapped };
-            self.program_by(params, choices, &plans)
+            self.program_by(params, choices, &plans, limit)
         };
         let levels = || (lowest.0..highest.0.max(lowest.0 + 1)).map(Level);
         let price = |program: &Program| program.forecast().price();
         let (mut best, mut first): (Option<Program>, Option<Miss>) = (None, None);
         for below in levels() {
-            match program(below, Vec::new()) {
+            match program(below, Vec::new(), best.as_ref().map_or(limit, price)) {
                 Ok(found) if best.as_ref().is_none_or(|best| price(&found) < price(best)) => {
                     best = Some(found)
                 }
@@ -469,8 +487,9 @@ impl Search<'_> {
             let mut next: Option<Program> = None;
             for (below, set) in moves.take(dry_runs) {
                 dry_runs -= 1;
-                let Ok(found) = program(below, set) else { continue };
-                if price(&found) < price(next.as_ref().unwrap_or(&best)) {
+                let least = price(next.as_ref().unwrap_or(&best));
+                let Ok(found) = program(below, set, least) else { continue };
+                if price(&found) < least {
                     next = Some(found);
                 }
             }
@@ -485,6 +504,8 @@ impl Search<'_> {
     /// those with the least time are looked at closely.
     fn bootstrapping(&mut self) -> Result<Program, Miss> {
         let all = presets().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
+        // What is far behind with few bootstraps is not the fastest with more.
+        let limit = FAR * self.limit();
         // Specifications, because the tables of all sets together take gigabytes.
         let mut tried: Vec<(f64, ParamsSpec)> = Vec::new();
         let mut nearest: Option<Miss> = None;
@@ -506,8 +527,8 @@ impl Search<'_> {
             };
             let plans = self.shared.of_others(&params);
             let first = self
-                .program_by(&params, choices(None), &plans)
-                .or_else(|_| self.program_by(&params, choices(Some(lowest)), &plans));
+                .program_by(&params, choices(None), &plans, limit)
+                .or_else(|_| self.program_by(&params, choices(Some(lowest)), &plans, limit));
             self.note(&name, &first);
             match first {
                 Ok(program) => tried.push((program.forecast().price(), preset.spec)),
@@ -519,13 +540,12 @@ impl Search<'_> {
             }
         }
         tried.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        // What is far behind with few bootstraps is not the fastest with more.
-        let limit = FAR * self.limit();
         let mut best: Option<Program> = None;
-        for (_, spec) in tried.into_iter().filter(|(price, _)| *price <= limit).take(CLOSELY) {
+        for (_, spec) in tried.into_iter().take(CLOSELY) {
             let Ok(params) = Params::new(spec, &self.options.runtime) else { continue };
-            let Ok(program) = self.with_params(&params) else { continue };
             let price = |program: &Program| program.forecast().price();
+            let limit = best.as_ref().map_or(self.limit(), price);
+            let Ok(program) = self.with_params(&params, limit) else { continue };
             if best.as_ref().is_none_or(|best| price(&program) < price(best)) {
                 best = Some(program);
             }
@@ -538,7 +558,7 @@ impl Search<'_> {
     /// The fastest program of a function.
     fn fastest(&mut self) -> Result<Program, Miss> {
         if let Some(params) = self.options.params.clone() {
-            return self.with_params(&params);
+            return self.with_params(&params, f64::INFINITY);
         }
         // Whoever bootstraps by himself wants parameters that can.
         let nodes = &self.function.graph.nodes;

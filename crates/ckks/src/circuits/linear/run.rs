@@ -424,7 +424,7 @@ impl LinearTransformPlan {
         for _ in 0..place {
             total = giant.apply(&total)?;
         }
-        Ok(total.divide(&self.params.chain().rescale_division(self.level)?)?)
+        Ok(total.divide(&*self.params.chain().rescale_division(self.level)?)?)
     }
 
     /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the
