@@ -33,7 +33,7 @@ pub(crate) use evaluation::Found;
 pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
 pub use needs::{Descent, KeyLevel, KeyNeeds, format_switch_rounds};
 pub use options::{EncryptOptions, Lanes};
-pub(crate) use price::OperationCosts;
+pub(crate) use price::KnownFigures;
 pub use price::{Cost, TransformCosts};
 pub use requirements::KeyRequirements;
 pub use secret::{PublicKey, SecretKey};

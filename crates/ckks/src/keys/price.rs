@@ -14,7 +14,7 @@ use clathrate_lattice::{Basis, Level, Ring};
 use super::definition::KeyDefinition;
 use super::route::Route;
 use crate::error::CkksError;
-use crate::names::Operation;
+use crate::names::{KeyName, Operation};
 use crate::parameters::Params;
 
 /// The transform of the numbers of a plaintext in double precision and their rounding take as long as so many
@@ -42,28 +42,39 @@ pub struct Cost {
     pub key_bytes: f64,
 }
 
-/// Costs by operation, its level, and the highest level of its keys.
-#[derive(Debug, Default)]
-pub(crate) struct OperationCosts(Mutex<BTreeMap<(Operation, Level, Level), Cost>>);
+/// Figures that were computed so far, by what they are of.
+#[derive(Debug)]
+struct Known<K, V>(Mutex<BTreeMap<K, V>>);
 
-impl OperationCosts {
-    /// The cost that is known, or that `count` finds.
-    fn get_or_insert(
-        &self,
-        key: (Operation, Level, Level),
-        count: impl FnOnce() -> Result<Cost, CkksError>,
-    ) -> Result<Cost, CkksError> {
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Ord, V: Copy> Known<K, V> {
+    /// The figure that is known, or that `compute` gives.
+    fn get_or_insert(&self, key: K, compute: impl FnOnce() -> Result<V, CkksError>) -> Result<V, CkksError> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known().get(&key).copied();
-        match found {
-            Some(cost) => Ok(cost),
-            None => {
-                let cost = count()?;
-                known().insert(key, cost);
-                Ok(cost)
-            }
+        if let Some(value) = found {
+            return Ok(value);
         }
+        let value = compute()?;
+        known().insert(key, value);
+        Ok(value)
     }
+}
+
+/// Figures of switches that were computed so far: dry runs ask for the same ones very often.
+#[derive(Debug, Default)]
+pub(crate) struct KnownFigures {
+    /// Costs by operation, its level, and the highest level of its keys.
+    costs: Known<(Operation, Level, Level), Cost>,
+    /// Variances, likewise.
+    variances: Known<(Operation, Level, Level), f64>,
+    /// Costs of linear transforms by the key of their rotations, its highest level, and the level.
+    transforms: Known<(KeyName, Level, Level), TransformCosts>,
 }
 
 impl AddAssign for Cost {
@@ -158,6 +169,11 @@ impl KeyDefinition {
 
     /// The costs of the steps of a linear transform at `level` whose rotations use keys of this kind.
     pub fn transform_costs(&self, level: Level) -> Result<TransformCosts, CkksError> {
+        let known = &self.params.known_figures().transforms;
+        known.get_or_insert((self.name, self.most, level), || self.counted_transform(level))
+    }
+
+    fn counted_transform(&self, level: Level) -> Result<TransformCosts, CkksError> {
         let switcher = self.switcher()?;
         let tables = switcher.transform_tables_for(level, self.most)?;
         Ok(TransformCosts {
@@ -268,15 +284,10 @@ impl Params {
         key_level: Level,
     ) -> Result<Cost, CkksError> {
         let key = (operation, level, key_level);
-        self.operation_costs().get_or_insert(key, || self.counted_cost(operation, level, key_level))
+        self.known_figures().costs.get_or_insert(key, || self.counted_cost(operation, level, key_level))
     }
 
-    fn counted_cost(
-        &self,
-        operation: Operation,
-        level: Level,
-        key_level: Level,
-    ) -> Result<Cost, CkksError> {
+    fn counted_cost(&self, operation: Operation, level: Level, key_level: Level) -> Result<Cost, CkksError> {
         let (route, definitions) = self.definitions(operation, level)?;
         let definitions: Vec<KeyDefinition> =
             definitions.into_iter().map(|definition| definition.serving(key_level)).collect();
@@ -340,10 +351,12 @@ impl Params {
         level: Level,
         key_level: Level,
     ) -> Result<f64, CkksError> {
-        let (route, definitions) = self.definitions(operation, level)?;
-        let definitions: Vec<(KeyDefinition, Level)> =
-            definitions.into_iter().map(|definition| (definition, key_level)).collect();
-        self.route_variance(operation, level, &route, &definitions)
+        self.known_figures().variances.get_or_insert((operation, level, key_level), || {
+            let (route, definitions) = self.definitions(operation, level)?;
+            let definitions: Vec<(KeyDefinition, Level)> =
+                definitions.into_iter().map(|definition| (definition, key_level)).collect();
+            self.route_variance(operation, level, &route, &definitions)
+        })
     }
 
     /// As [`Params::operation_variance_by`], with the keys of a route, each with its own key level.

@@ -30,7 +30,7 @@ use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
 use crate::embedding::Encoder;
 use crate::error::CkksError;
-use crate::keys::OperationCosts;
+use crate::keys::KnownFigures;
 use crate::shape::ModuleShape;
 use crate::tune::{self, StoredProfile};
 
@@ -455,7 +455,7 @@ impl Family {
             imaginary_unit: OnceLock::new(),
             security_bits,
             digest,
-            operation_costs: OperationCosts::default(),
+            known_figures: KnownFigures::default(),
         })
     }
 

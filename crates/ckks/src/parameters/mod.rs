@@ -12,7 +12,7 @@ use clathrate_lattice::{Chain, Eval, Gadget, Level, Poly, SecretDistribution, Sw
 use crate::embedding::Encoder;
 use crate::error::CkksError;
 use crate::file::ParameterId;
-use crate::keys::OperationCosts;
+use crate::keys::KnownFigures;
 use crate::shape::ModuleShape;
 
 mod devices;
@@ -88,8 +88,8 @@ struct Inner {
     imaginary_unit: OnceLock<Poly<Eval>>,
     security_bits: f64,
     digest: [u8; 32],
-    /// The costs of operations that were asked for, of which dry runs count the same ones very often.
-    operation_costs: OperationCosts,
+    /// Figures of switches that were asked for so far.
+    known_figures: KnownFigures,
 }
 
 impl fmt::Debug for Params {
@@ -377,9 +377,9 @@ impl Params {
         Ok(unit.restrict(&self.chain().basis(level))?)
     }
 
-    /// The costs of operations that were asked for so far.
-    pub(crate) fn operation_costs(&self) -> &OperationCosts {
-        &self.0.operation_costs
+    /// Figures of switches that were asked for so far.
+    pub(crate) fn known_figures(&self) -> &KnownFigures {
+        &self.0.known_figures
     }
 
     /// The encoder.
