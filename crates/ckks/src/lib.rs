@@ -14,6 +14,7 @@
 
 pub mod arrays;
 pub mod circuits;
+mod cost;
 pub mod embedding;
 pub mod encoding;
 pub mod encrypted_array;

@@ -9,13 +9,10 @@
 //! primes in a widened chain, for keys of a higher rank [dpad-he, sec. 3.2]. Auxiliary primes divide no
 //! ciphertext or key modulus: the KLSS method computes inner products modulo them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
 
 use crate::error::LatticeError;
-use crate::modulus::Division;
 use crate::poly::Basis;
 use crate::ring::Ring;
 
@@ -37,8 +34,6 @@ pub struct Chain {
     steps: Vec<Range<usize>>,
     special: Range<usize>,
     temporary: Range<usize>,
-    /// The divisions of rescales that were made so far, by their levels.
-    pub(crate) divisions: Arc<Mutex<BTreeMap<Level, Arc<Division>>>>,
 }
 
 impl Chain {
@@ -94,7 +89,7 @@ impl Chain {
         if let Some((_, q)) = moduli.iter().enumerate().find(|&(i, q)| moduli[..i].contains(q)) {
             return Err(LatticeError::RepeatedPrime { prime: q.value() });
         }
-        Ok(Self { ring, steps, special: next..end, temporary: end..last, divisions: Arc::default() })
+        Ok(Self { ring, steps, special: next..end, temporary: end..last })
     }
 
     /// The chain of the same levels with the special modulus `P^ = P T`, where `T` is the product of the
@@ -140,8 +135,7 @@ impl Chain {
         }
         let mut steps = self.steps.clone();
         steps.push(self.special.start..start);
-        let divisions = Arc::default();
-        Some(Self { steps, special: start..self.special.end, divisions, ..self.clone() })
+        Some(Self { steps, special: start..self.special.end, ..self.clone() })
     }
 
     /// The ring.

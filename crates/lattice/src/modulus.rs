@@ -8,8 +8,6 @@
 //! round(x / D) = (x - [x]_D) / D mod Q',     [x]_D centred in [-D/2, D/2]
 //! ```
 
-use std::sync::{Arc, PoisonError};
-
 use clathrate_arith::{BaseConversion, Buffer, Dividend, DivisionInput, Rounding};
 
 use crate::bundle::Bundle;
@@ -236,15 +234,10 @@ impl Chain {
     ///
     /// # Errors
     /// [`LatticeError::NoLevelLeft`] at level 0; [`LatticeError::LevelOutOfRange`].
-    pub fn rescale_division(&self, level: Level) -> Result<Arc<Division>, LatticeError> {
+    pub fn rescale_division(&self, level: Level) -> Result<Division, LatticeError> {
         self.check_level(level)?;
         let below = level.0.checked_sub(1).ok_or(LatticeError::NoLevelLeft)?;
-        let mut known = self.divisions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(division) = known.get(&level) {
-            return Ok(division.clone());
-        }
-        let division = Division::new(self.ring(), &Basis::new(self.step(level)), &self.basis(Level(below)))?;
-        Ok(known.entry(level).or_insert(Arc::new(division)).clone())
+        Division::new(self.ring(), &Basis::new(self.step(level)), &self.basis(Level(below)))
     }
 }
 

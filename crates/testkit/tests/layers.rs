@@ -94,6 +94,7 @@ const CRATES: [Layers; 6] = [
             "shape",
             "names",
             "error",
+            "cost",
             "key_id",
             "embedding",
             "tune",

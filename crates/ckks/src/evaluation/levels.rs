@@ -189,10 +189,8 @@ impl Evaluator {
         params.check_scale(scale, level)?;
         params.check_bound(x.estimate.magnitude, scale, level)?;
         let levels: Vec<Level> = (level.0 + 1..=change.above.0).rev().map(Level).collect();
-        let divisions = levels
-            .iter()
-            .map(|&from| params.chain().rescale_division(from))
-            .collect::<Result<Vec<_>, _>>()?;
+        let divisions =
+            levels.iter().map(|&from| params.rescale_division(from)).collect::<Result<Vec<_>, _>>()?;
         for &from in &levels {
             self.record(x, || Ok(params.rescale_cost(from, x.polys_per_bundle())))?;
         }
@@ -284,7 +282,7 @@ impl Evaluator {
         self.check(x)?;
         let (level, scale) = self.rescaled(x, x.level, x.scale)?;
         x.params.check_bound(x.estimate.magnitude, scale, level)?;
-        let division = x.params.chain().rescale_division(x.level)?;
+        let division = x.params.rescale_division(x.level)?;
         self.record(x, || Ok(x.params.rescale_cost(x.level, x.polys_per_bundle())))?;
         let rescaled = x.try_map(level, scale, |bundle| Ok(bundle.divide(&division)?))?;
         let error = rescaled.slot_error(rescaled.params.noise_model().rounding());

@@ -25,6 +25,7 @@ mod secret;
 pub mod share;
 pub mod tag;
 
+pub use crate::cost::{Cost, TransformCosts};
 pub use crate::names::{KeyAddress, KeyName, Operation, RaisedMap, SecretName, Switch};
 pub(crate) use budget::Budget;
 pub use budget::{SecretKeyMetadata, Shares};
@@ -33,8 +34,6 @@ pub(crate) use evaluation::Found;
 pub use evaluation::{EvaluationKeys, HeldKey, KeysOfShape};
 pub use needs::{Descent, KeyLevel, KeyNeeds, format_switch_rounds};
 pub use options::{EncryptOptions, Lanes};
-pub(crate) use price::KnownFigures;
-pub use price::{Cost, TransformCosts};
 pub use requirements::KeyRequirements;
 pub use secret::{PublicKey, SecretKey};
 pub use share::HonestEvaluator;

@@ -28,9 +28,9 @@ use super::spec::{
 };
 use super::switching_report::PlannerSettings;
 use super::{EngineRequest, Inner, Params, ParamsSpec, ProfileOrigin, Runtime, SECURITY_BITS, Switching};
+use crate::cost::KnownFigures;
 use crate::embedding::Encoder;
 use crate::error::CkksError;
-use crate::keys::KnownFigures;
 use crate::shape::ModuleShape;
 use crate::tune::{self, StoredProfile};
 

@@ -5,14 +5,15 @@ use clathrate_arith::workers::{share_out, threads_for};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use clathrate_lattice::modulus::Division;
 use clathrate_lattice::noise::NoiseModel;
 use clathrate_lattice::switch::MachineProfile;
 use clathrate_lattice::{Chain, Eval, Gadget, Level, Poly, SecretDistribution, Switcher};
 
+use crate::cost::KnownFigures;
 use crate::embedding::Encoder;
 use crate::error::CkksError;
 use crate::file::ParameterId;
-use crate::keys::KnownFigures;
 use crate::shape::ModuleShape;
 
 mod devices;
@@ -88,7 +89,7 @@ struct Inner {
     imaginary_unit: OnceLock<Poly<Eval>>,
     security_bits: f64,
     digest: [u8; 32],
-    /// Figures of switches that were asked for so far.
+    /// What was computed of rescales and switches so far.
     known_figures: KnownFigures,
 }
 
@@ -377,9 +378,18 @@ impl Params {
         Ok(unit.restrict(&self.chain().basis(level))?)
     }
 
-    /// Figures of switches that were asked for so far.
+    /// What was computed of rescales and switches so far.
     pub(crate) fn known_figures(&self) -> &KnownFigures {
         &self.0.known_figures
+    }
+
+    /// The division of a rescale from `level`, made on first use.
+    ///
+    /// # Errors
+    /// Level errors.
+    pub(crate) fn rescale_division(&self, level: Level) -> Result<Arc<Division>, CkksError> {
+        let make = || Ok(Arc::new(self.chain().rescale_division(level)?));
+        self.known_figures().rescales.get_or_insert(level, make)
     }
 
     /// The encoder.

@@ -284,7 +284,7 @@ impl LinearTransformPlan {
         bundle: &Bundle<Eval>,
         plaintexts: &Plaintexts<'_>,
     ) -> Result<Bundle<Eval>, CkksError> {
-        let division = self.params.chain().rescale_division(self.level)?;
+        let division = self.params.rescale_division(self.level)?;
         let [giant] = &self.giants[..] else { return Err(CkksError::Internal { operation: LINEAR }) };
         let diagonal = self.of_step(plaintexts, (0, giant))?;
         Ok(bundle.mul_packed(&diagonal)?.divide(&division)?)
@@ -424,7 +424,7 @@ impl LinearTransformPlan {
         for _ in 0..place {
             total = giant.apply(&total)?;
         }
-        Ok(total.divide(&*self.params.chain().rescale_division(self.level)?)?)
+        Ok(total.divide(&*self.params.rescale_division(self.level)?)?)
     }
 
     /// The cost of the products of one bundle's polynomials with plaintexts over `primes` primes, and of the
