@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
-use super::work::{MAX_DIAGONALS, Rotations};
+use super::routing::Route;
+use super::work::{MAX_DIAGONALS, Place, Rotations, work_of_moves};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
@@ -33,12 +34,14 @@ pub(crate) fn in_rows_alone(evaluator: &Evaluator, x: &Ciphertext) -> Result<Cip
 }
 
 /// The array of shape `shape` whose entry `i` is entry `sources[i]` of `x`, both counted along the rows, at
-/// the places of the layout `to`; zero without a source. By default short rows share polynomials.
+/// the places of the layout `to`; zero without a source. By default short rows share polynomials. It takes no
+/// level where one rotation moves all numbers; one level for at most 2048 distances in all polynomials; and
+/// three for more, where numbers move in three steps ([`routing`](super::routing)).
 ///
 /// # Errors
 /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] unless there is a source for each entry;
-/// [`CkksError::OutOfRange`] for entries that `x` does not have, and for more than 2048 distances in all
-/// polynomials; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
+/// [`CkksError::OutOfRange`] for entries that `x` does not have, and where steps have more than 2048
+/// distances, too; [`CkksError::Unsuitable`] for shared masks; missing keys; level errors.
 pub(crate) fn gather(
     evaluator: &Evaluator,
     x: &Ciphertext,
@@ -72,6 +75,37 @@ pub(crate) fn gather(
         let rotated = rotated.rearranged(shape.to_vec(), to);
         return Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), (1, to.polynomials()))));
     }
+    let columns = x.layout().columns();
+    let place = |source: usize| x.layout().place(source / columns, source % columns);
+    let places = sources.iter().map(|source| source.map(place).transpose());
+    let places = places.map(|place| Ok(place?.map(|place| (place.bundle, place.index))));
+    let places = places.collect::<Result<Vec<Option<Place>>, CkksError>>()?;
+    let period = x.layout().period();
+    if work_of_moves(places.iter().copied(), &to, period).switches.is_infinite()
+        && let Some(route) = Route::new(&places, period, &to)
+    {
+        let entries: BTreeMap<Place, usize> =
+            places.iter().zip(sources).filter_map(|(place, source)| Some(((*place)?, (*source)?))).collect();
+        let first: Vec<Option<usize>> =
+            route.first.iter().map(|place| place.and_then(|place| entries.get(&place).copied())).collect();
+        let x = evaluator.with_levels_needed(x, LevelsNeeded::Depth(3))?;
+        let between = [route.between.rows(), route.between.columns()];
+        let one = gather_at_once(evaluator, &x, &between, route.between, &first)?;
+        let two = gather_at_once(evaluator, &one, &between, route.between, &route.second)?;
+        return gather_at_once(evaluator, &two, shape, to, &route.third);
+    }
+    gather_at_once(evaluator, x, shape, to, sources)
+}
+
+/// [`gather`] in one step.
+fn gather_at_once(
+    evaluator: &Evaluator,
+    x: &Ciphertext,
+    shape: &[usize],
+    to: Layout,
+    sources: &[Option<usize>],
+) -> Result<Ciphertext, CkksError> {
+    let to = to.of_numbers(x.is_complex()).with_padding(Padding::Zero);
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
     let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
         if let Some(source) = sources[entry] {

@@ -16,7 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::gather::{gather, in_lanes};
-use super::work::{Place, Work, work_of_moves};
+use super::routing::work_of_gather;
+use super::work::{Place, Work};
 use crate::arrays::estimate::Along;
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
@@ -196,7 +197,7 @@ impl InPlace {
             levels: 1,
         };
         let from = self.entries.iter().map(|&entry| Some(entry));
-        own.then(work_of_moves(from, &self.to, self.period))
+        own.then(work_of_gather(from, &self.to, self.period))
     }
 
     /// The sums of products of `left` and `right`, at the level two below theirs.

@@ -13,6 +13,7 @@ pub(super) mod factors;
 pub(crate) mod gather;
 pub(crate) mod in_place;
 mod plan;
+pub(crate) mod routing;
 mod run;
 pub(crate) mod work;
 

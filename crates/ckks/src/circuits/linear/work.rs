@@ -102,18 +102,6 @@ pub(super) fn work_of_moves(from: impl Iterator<Item = Option<Place>>, to: &Layo
     Work { switches, keys, levels: 1 }
 }
 
-/// What a gather takes of an array that lies as `from`.
-pub(crate) fn work_of_array(
-    from: &Layout,
-    to: &Layout,
-    sources: impl Iterator<Item = Option<usize>>,
-) -> Work {
-    let columns = from.columns();
-    let place = |source: usize| from.place(source / columns, source % columns).ok();
-    let places = sources.map(|source| source.and_then(place).map(|place| (place.bundle, place.index)));
-    work_of_moves(places, to, from.period())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
