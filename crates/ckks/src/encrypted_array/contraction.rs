@@ -45,7 +45,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Shape`] for axes that do not fit the labels; [`CkksError::OutOfRange`] for more than 2^23
-    /// products, and for more than 2048 distances that numbers of an array move;
+    /// products, and for too many distances that numbers of an array move;
     /// [`CkksError::Encoding`] for arrays in coefficients without the keys to convert them;
     /// [`CkksError::Unsuitable`] for shared masks; those of
     /// [`transpose`](crate::circuits::encrypted_matrix::transpose) and

@@ -159,7 +159,7 @@ impl EncryptedArray {
     ///
     /// # Errors
     /// [`CkksError::Shape`] for another number of entries, and in coefficients if numbers would lie
-    /// elsewhere; those of a gather: more than 2048 distances that numbers move, shared masks, missing keys.
+    /// elsewhere; those of [`EncryptedArray::gathered`].
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
             return graph.record(ArrayOperation::Reshaped { shape: shape.to_vec() }, &[self.into()], || {
@@ -177,12 +177,13 @@ impl EncryptedArray {
 
     /// The array of shape `shape` whose entries are those at `sources`, counted along the rows, in slots;
     /// zero where there is none. Each distance that a number moves takes a product with a plaintext, and
-    /// rotations grow with the root of their number.
+    /// rotations grow with the root of their number. It takes a level; where numbers move by more than 2048
+    /// distances they move in three steps, which take three.
     ///
     /// # Errors
     /// [`CkksError::Encoding`] unless slots; [`CkksError::Shape`] and [`CkksError::OutOfRange`] for sources
-    /// that do not fit, and for more than 2048 distances; [`CkksError::Unsuitable`] for shared masks; missing
-    /// keys.
+    /// that do not fit, and where each step has more than 2048 distances, too; [`CkksError::Unsuitable`] for
+    /// shared masks; missing keys; level errors.
     pub fn gathered(&self, shape: &[usize], sources: &[Option<usize>]) -> Result<Self, CkksError> {
         if let Some(graph) = self.recorder() {
             let places = graph.places(sources.iter().copied());

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arrays::Layout;
 
-/// Maximum of the diagonals of all maps; each takes a product, and there are keys for about twice the root of
-/// their number.
+/// Maximum of the diagonals of all maps of one step; each takes a product, and there are keys for about twice
+/// the root of their number.
 pub(super) const MAX_DIAGONALS: usize = 2048;
 
 /// A polynomial and a slot.
