@@ -2,6 +2,7 @@
 //! number of times, and products of a matrix with rows that share polynomials. There is a diagonal for each
 //! distance that a number moves within its polynomial.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
 use super::routing::Route;
-use super::work::{MAX_DIAGONALS, Place, Rotations, work_of_moves};
+use super::work::{MAX_DIAGONALS, Move, Place, Rotations, SharedMaps, distances_of, work_of_moves};
 use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
@@ -263,20 +264,31 @@ pub(super) fn map_entries(
         });
         Ok::<_, CkksError>(())
     };
+    let whole_rotated = |source: usize, steps: usize| {
+        let row = evaluator.select_rows(&whole, &[source])?;
+        match steps {
+            0 => Ok(row),
+            _ => Ok::<_, CkksError>(evaluator.rotate_slots(&row, &[signed(steps, slots)])?.swap_remove(0)),
+        }
+    };
     let mut turned: BTreeMap<(usize, usize), Option<Ciphertext>> = BTreeMap::new();
-    for (&(target, turn, source), map) in &maps.maps {
+    let mut sources: BTreeMap<(usize, usize), Ciphertext> = BTreeMap::new();
+    for (&(target, turn, source), (before, map)) in &maps.maps {
         let plan = map.kept_plan_of(evaluator, x)?;
         let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
         rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
-        let mapped = plan.map_slots(evaluator, &evaluator.select_rows(&whole, &[source])?)?;
+        let rotated = match sources.entry((source, *before)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(whole_rotated(source, *before)?),
+        };
+        let mapped = plan.map_slots(evaluator, rotated)?;
         add(turned.entry((target, turn)).or_default(), mapped)?;
     }
     let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
     for ((target, turn), sum) in turned {
         let Some(sum) = sum else { continue };
-        let steps = if turn > slots / 2 { turn as i64 - slots as i64 } else { turn as i64 };
         evaluator
-            .rotate_slots(&sum, &[steps])?
+            .rotate_slots(&sum, &[signed(turn, slots)])?
             .into_iter()
             .try_for_each(|sum| add(&mut sums[target], sum))?;
     }
@@ -293,6 +305,11 @@ pub(super) fn map_entries(
     Ok(Moved { rows, slots, alike: maps.alike, terms, rounding })
 }
 
+/// The shorter way of a rotation by `steps` of `slots` slots.
+fn signed(steps: usize, slots: usize) -> i64 {
+    if steps > slots / 2 { steps as i64 - slots as i64 } else { steps as i64 }
+}
+
 /// Rows of `columns` zeros at the level and scale of a product of `x` with a matrix.
 pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Result<Ciphertext, CkksError> {
     let zeros = evaluator.rescale(&evaluator.multiply_mask(x, |_| false, 1.0)?)?;
@@ -303,8 +320,9 @@ pub(super) fn zeros(evaluator: &Evaluator, x: &Ciphertext, columns: usize) -> Re
 /// The linear maps by which the polynomials of one array become those of another.
 #[derive(Debug)]
 pub(super) struct NumberMaps {
-    /// By polynomial of the result, rotation of the sum of all images, and polynomial of the source.
-    maps: BTreeMap<(usize, usize, usize), Arc<LinearTransform>>,
+    /// By polynomial of the result, rotation of the sum of all images, and polynomial of the source: the
+    /// rotation of the source before, and the map.
+    maps: BTreeMap<(usize, usize, usize), (usize, Arc<LinearTransform>)>,
     slots: usize,
     /// The largest number of polynomials of the result to which one polynomial is mapped in the same way:
     /// their noise is the same.
@@ -316,20 +334,29 @@ pub(super) struct NumberMaps {
 /// A diagonal of a map, with the distance that it moves numbers by.
 type Diagonal = (i64, Vec<Complex64>);
 
-/// The diagonals of a map in the making.
-struct Diagonals {
-    /// By distance, one more than the place of its diagonal; 0 where there is none.
-    places: Vec<u32>,
-    diagonals: Vec<Diagonal>,
+/// The diagonals of a map of `slots` slots, whose distances are `before` less than those of `moves`.
+fn diagonals_of(moves: &[Move], before: usize, (period, slots): (usize, usize)) -> Vec<Diagonal> {
+    // By distance, one more than the place of its diagonal; 0 where there is none.
+    let (mut places, mut diagonals) = (vec![0usize; period], Vec::new());
+    for &(position, distance, factor) in moves {
+        let shift = (distance + period - before) % period;
+        if places[shift] == 0 {
+            diagonals.push((shift as i64, vec![Complex64::default(); slots]));
+            places[shift] = diagonals.len();
+        }
+        diagonals[places[shift] - 1].1[position] += factor;
+    }
+    diagonals
 }
 
 impl NumberMaps {
     /// The maps from an array that lies as `from` to one that lies as `to`. For each entry of the result
-    /// `terms` is called with a function that it calls with each entry that is added, and its factor.
+    /// `terms` is called with a function that it calls with each entry that is added, and its factor. Maps
+    /// that differ by a rotation of their source are one.
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for entries that the array does not have, and for more than 2048 distances
-    /// in all polynomials; those of [`LinearTransform::from_diagonals`].
+    /// of different maps; those of [`LinearTransform::from_diagonals`].
     pub(super) fn new(
         from: &Layout,
         to: &Layout,
@@ -337,34 +364,19 @@ impl NumberMaps {
     ) -> Result<Self, CkksError> {
         let slots = from.period().max(to.period());
         let (columns, period) = (from.columns(), from.period());
-        let mut maps: BTreeMap<(usize, usize), Diagonals> = BTreeMap::new();
-        let (mut count, mut refused) = (0usize, None);
+        let mut maps: BTreeMap<(usize, usize), Vec<Move>> = BTreeMap::new();
+        let mut refused = None;
         for target in 0..to.polynomials() {
             for (first, entry) in to.held(target) {
-                terms(entry, &mut |source, factor| {
-                    let place = match from.place(source / columns, source % columns) {
-                        Ok(place) => place,
-                        Err(error) => {
-                            refused.get_or_insert(error);
-                            return;
-                        }
-                    };
-                    let map = maps
-                        .entry((target, place.bundle))
-                        .or_insert_with(|| Diagonals { places: vec![0; period], diagonals: Vec::new() });
-                    for position in first..first + to.copies() {
-                        let shift = (place.index + period - position % period) % period;
-                        if map.places[shift] == 0 {
-                            count += 1;
-                            // Those that are too many are counted alone.
-                            let length = if count <= MAX_DIAGONALS { slots } else { 0 };
-                            map.diagonals.push((shift as i64, vec![Complex64::default(); length]));
-                            map.places[shift] = map.diagonals.len() as u32;
-                        }
-                        let diagonal = &mut map.diagonals[map.places[shift] as usize - 1].1;
-                        if let Some(number) = diagonal.get_mut(position) {
-                            *number += factor;
-                        }
+                terms(entry, &mut |source, factor| match from.place(source / columns, source % columns) {
+                    Ok(place) => {
+                        let moves = maps.entry((target, place.bundle)).or_default();
+                        moves.extend((first..first + to.copies()).map(|position| {
+                            (position, (place.index + period - position % period) % period, factor)
+                        }));
+                    }
+                    Err(error) => {
+                        refused.get_or_insert(error);
                     }
                 });
             }
@@ -372,6 +384,31 @@ impl NumberMaps {
         if let Some(error) = refused {
             return Err(error);
         }
+        let mut by_target: BTreeMap<usize, Vec<Vec<usize>>> = BTreeMap::new();
+        for (&(target, _), moves) in &maps {
+            by_target.entry(target).or_default().push(distances_of(moves, period));
+        }
+        let turning: BTreeSet<usize> = by_target
+            .iter()
+            .filter(|(_, maps)| Rotations::of(maps.iter().map(|map| map.iter().copied())).together)
+            .map(|(&target, _)| target)
+            .collect();
+        let mut diagonals: BTreeMap<usize, usize> = BTreeMap::new();
+        // Each map, with its digest and the rotation before it if it is one of those before.
+        let (mut shared, mut count) = (SharedMaps::default(), 0);
+        let maps: Vec<_> = maps
+            .into_iter()
+            .map(|((target, source), moves)| {
+                let digest = SharedMaps::digest(moves.iter().copied(), period);
+                let first = moves.first().map_or(0, |own| own.1);
+                let rotation =
+                    if turning.contains(&target) { None } else { shared.rotation(digest, first, period) };
+                let own = distances_of(&moves, period).len();
+                *diagonals.entry(target).or_default() += own;
+                count += if rotation.is_none() { own } else { 0 };
+                (target, source, moves, digest, rotation)
+            })
+            .collect();
         if count > MAX_DIAGONALS {
             let remedy = format!(
                 "at most {MAX_DIAGONALS} in all polynomials: move numbers that lie side by side together, in several steps, or decrypt first"
@@ -379,40 +416,37 @@ impl NumberMaps {
             let value = count.to_string();
             return Err(CkksError::OutOfRange { what: "the distances that numbers move", value, remedy });
         }
-        let (mut diagonals, mut times): (BTreeMap<usize, usize>, BTreeMap<_, usize>) = Default::default();
-        let mut of_slots = BTreeMap::new();
-        let mut add = |key: (usize, usize, usize), diagonals: Vec<Diagonal>| {
-            let map = LinearTransform::from_diagonals(slots, diagonals)?;
-            *times.entry((key.1, key.2, map.digest())).or_default() += 1;
-            // A map may be zero, and has no plan then.
-            if !map.is_zero() {
-                of_slots.insert(key, Arc::new(map));
-            }
-            Ok::<_, CkksError>(())
-        };
-        let by_target: BTreeMap<usize, Vec<&[Diagonal]>> =
-            maps.iter().fold(BTreeMap::new(), |mut all, (&(target, _), map)| {
-                all.entry(target).or_insert_with(Vec::new).push(&map.diagonals);
-                all
-            });
-        let turning: BTreeSet<usize> = by_target
-            .iter()
-            .filter(|(_, maps)| {
-                let distances = maps.iter().map(|map| map.iter().map(|diagonal| diagonal.0 as usize));
-                Rotations::of(distances).together
-            })
-            .map(|(&target, _)| target)
-            .collect();
-        for ((target, source), map) in maps {
-            *diagonals.entry(target).or_default() += map.diagonals.len();
-            if !turning.contains(&target) {
-                add((target, 0, source), map.diagonals)?;
-                continue;
-            }
-            for (distance, mut diagonal) in map.diagonals {
-                // What is rotated afterwards is multiplied where it is before.
-                diagonal.rotate_right(distance as usize % slots);
-                add((target, distance as usize, source), vec![(0, diagonal)])?;
+        let mut times: BTreeMap<_, usize> = BTreeMap::new();
+        let mut of_slots: BTreeMap<(usize, usize, usize), (usize, Arc<LinearTransform>)> = BTreeMap::new();
+        let mut known: BTreeMap<[u8; 32], Arc<LinearTransform>> = BTreeMap::new();
+        for (target, source, moves, digest, rotation) in maps {
+            let parts: Vec<(usize, usize, Arc<LinearTransform>)> = if turning.contains(&target) {
+                let of_distance = |(distance, mut diagonal): Diagonal| {
+                    // What is rotated afterwards is multiplied where it is before.
+                    diagonal.rotate_right(distance as usize % slots);
+                    let map = LinearTransform::from_diagonals(slots, vec![(0, diagonal)])?;
+                    Ok((distance as usize, 0, Arc::new(map)))
+                };
+                let all = diagonals_of(&moves, 0, (period, slots)).into_iter().map(of_distance);
+                all.collect::<Result<_, CkksError>>()?
+            } else {
+                let before = rotation.unwrap_or(0);
+                let map = match known.get(&digest) {
+                    Some(map) => map.clone(),
+                    None => {
+                        let all = diagonals_of(&moves, before, (period, slots));
+                        Arc::new(LinearTransform::from_diagonals(slots, all)?)
+                    }
+                };
+                known.insert(digest, map.clone());
+                vec![(0, before, map)]
+            };
+            for (turn, before, map) in parts {
+                *times.entry((turn, before, source, map.digest())).or_default() += 1;
+                // A map may be zero, and has no plan then.
+                if !map.is_zero() {
+                    of_slots.insert((target, turn, source), (before, map));
+                }
             }
         }
         let alike = times.into_values().max().unwrap_or(1);

@@ -76,27 +76,89 @@ impl Rotations {
     }
 }
 
+/// A number that moves from a polynomial to another: its position there, its distance, and its factor.
+pub(super) type Move = (usize, usize, f64);
+
+/// The different distances of moves within polynomials of `period` slots.
+pub(super) fn distances_of(moves: &[Move], period: usize) -> Vec<usize> {
+    let mut known = vec![false; period];
+    let mut distances: Vec<usize> = moves.iter().map(|own| own.1).collect();
+    distances.retain(|&distance| !std::mem::replace(&mut known[distance], true));
+    distances
+}
+
+/// The maps between polynomials, by their digests: those that differ by a rotation of their source are one.
+#[derive(Default)]
+pub(super) struct SharedMaps {
+    /// The distance that the first number of each map moves.
+    known: BTreeMap<[u8; 32], usize>,
+}
+
+impl SharedMaps {
+    /// The digest of a map; distances are counted from the first one.
+    pub(super) fn digest(moves: impl Iterator<Item = Move>, period: usize) -> [u8; 32] {
+        let (mut hasher, mut first, mut words) = (blake3::Hasher::new(), None, Vec::new());
+        for (position, distance, factor) in moves {
+            let first = *first.get_or_insert(distance);
+            let distance = (distance + period - first) % period;
+            words.extend([position as u64, distance as u64, factor.to_bits()].map(u64::to_le_bytes).concat());
+            if words.len() > 1 << 16 {
+                hasher.update(&words);
+                words.clear();
+            }
+        }
+        hasher.update(&words);
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The rotation of the source, to the left, after which the map with this digest, whose first number
+    /// moves by `first`, is one that is known; `None` for a new one.
+    pub(super) fn rotation(&mut self, digest: [u8; 32], first: usize, period: usize) -> Option<usize> {
+        match self.known.get(&digest) {
+            Some(known) => Some((first + period - known) % period),
+            None => {
+                self.known.insert(digest, first);
+                None
+            }
+        }
+    }
+}
+
 /// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots.
 pub(super) fn work_of_moves(from: impl Iterator<Item = Option<Place>>, to: &Layout, period: usize) -> Work {
     let sources: Vec<Option<Place>> = from.collect();
     let (mut switches, mut diagonals, mut all) = (0.0, 0, BTreeSet::new());
+    let (mut shared, mut before) = (SharedMaps::default(), BTreeSet::new());
     for target in 0..to.polynomials() {
-        let mut maps: BTreeMap<usize, (Vec<bool>, Vec<usize>)> = BTreeMap::new();
+        let mut maps: BTreeMap<usize, Vec<Move>> = BTreeMap::new();
         for (position, entry) in to.held(target) {
             let Some((polynomial, slot)) = sources[entry] else { continue };
-            let (known, distances) =
-                maps.entry(polynomial).or_insert_with(|| (vec![false; period], Vec::new()));
             let distance = (slot + period - position % period) % period;
-            if !std::mem::replace(&mut known[distance], true) {
-                distances.push(distance);
+            maps.entry(polynomial).or_default().push((position, distance, 1.0));
+        }
+        let distances: Vec<Vec<usize>> = maps.values().map(|moves| distances_of(moves, period)).collect();
+        let rotations = Rotations::of(distances.iter().map(|map| map.iter().copied()));
+        switches += rotations.count;
+        for ((&polynomial, moves), distances) in maps.iter().zip(distances) {
+            let first = distances.first().copied().unwrap_or(0);
+            let digest = SharedMaps::digest(moves.iter().copied(), period);
+            // What is added before it is rotated is not shared.
+            let rotation = if rotations.together { None } else { shared.rotation(digest, first, period) };
+            match rotation {
+                None => {
+                    diagonals += distances.len();
+                    all.extend(distances);
+                }
+                Some(0) => {}
+                Some(steps) => {
+                    all.insert(steps);
+                    before.insert((polynomial, steps));
+                }
             }
         }
-        let maps: Vec<Vec<usize>> = maps.into_values().map(|(_, distances)| distances).collect();
-        switches += Rotations::of(maps.iter().map(|map| map.iter().copied())).count;
-        diagonals += maps.iter().map(Vec::len).sum::<usize>();
-        all.extend(maps.into_iter().flatten());
     }
     let keys = if all.len() < 8 { all.len() as f64 } else { 2.0 * (all.len() as f64).sqrt() };
+    switches += before.len() as f64;
     // A gather refuses more.
     let switches = if diagonals > MAX_DIAGONALS { f64::INFINITY } else { switches };
     Work { switches, keys, levels: 1 }
