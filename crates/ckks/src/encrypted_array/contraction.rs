@@ -20,6 +20,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::rolled::Rolled;
 use super::subscripts::{EINSUM, Subscripts, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray};
 use crate::arrays::{Ciphertext, Encoding, Layout};
@@ -33,6 +34,9 @@ use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+
+/// Products of more terms are computed of rolled arrays where they can be, without a look at other ways.
+const ALWAYS_ROLLED: usize = 1 << 20;
 
 impl EncryptedArray {
     /// The sums of products of the numbers of two arrays with these labels of their axes, as NumPy's
@@ -70,10 +74,18 @@ impl EncryptedArray {
             |own: &Self| Ok::<_, CkksError>(own.brought_to_slots(holder)?.unwrap_or_else(|| own.clone()));
         let (left, right) = (slots(self)?.settled_by(evaluator)?, slots(other)?.settled_by(evaluator)?);
         left.check_room_for_another(EINSUM)?;
+        let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
+        let shape = subscripts.shape(left.shape(), right.shape())?;
+        let rolled = Rolled::new(subscripts, [&left, &right]).filter(|own| own.work.levels <= most);
+        if let Some(rolled) = &rolled
+            && rolled.work.price().is_finite()
+            && subscripts.count(left.shape(), right.shape())? > ALWAYS_ROLLED
+        {
+            return holder.beside(rolled.run(evaluator, (&left, &right), &shape)?);
+        }
         let (shape, [of_left, of_right]) = subscripts.terms(left.shape(), right.shape())?;
         let (shape, terms) = (&shape[..], Terms { left: &of_left, right: &of_right });
         let sums = Sums::new(&left, shape, terms.left.len())?;
-        let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
         let by_terms = || {
             let [one, other] =
                 [(&left, terms.left), (&right, terms.right)].map(|(x, places)| sums.work(x.layout(), places));
@@ -81,7 +93,18 @@ impl EncryptedArray {
         };
         // Without rotations for the places of the factors.
         let least = Work { levels: 1, ..Work::default() }.then(sums.work_of_sums()).price();
-        if let Some(way) = Way::new(&left, &right, shape, terms, most)
+        let way = Way::new(&left, &right, shape, terms, most);
+        let price = way.as_ref().map_or(f64::INFINITY, |way| way.work.price());
+        if let Some(rolled) = rolled
+            && rolled.work.price() < price
+            && (rolled.work.price() < least || rolled.work.price() < by_terms())
+        {
+            let is_square = Arc::ptr_eq(&left, &right);
+            let count = shape.iter().product();
+            let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
+            return holder.beside(rolled.run(evaluator, (&left, &right), shape)?.estimated(squares));
+        }
+        if let Some(way) = way
             && (way.work.price() < least || way.work.price() < by_terms())
         {
             let one = way.left.moved(evaluator, &left)?;

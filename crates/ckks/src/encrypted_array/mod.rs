@@ -11,6 +11,7 @@ mod operand;
 mod operation;
 mod operators;
 mod reductions;
+mod rolled;
 mod rows;
 mod subscripts;
 

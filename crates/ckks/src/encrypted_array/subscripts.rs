@@ -164,7 +164,7 @@ impl Subscripts {
     }
 
     /// The length of the axes with each label.
-    fn sizes(&self, left: &[usize], right: &[usize]) -> Result<BTreeMap<u8, usize>, CkksError> {
+    pub(super) fn sizes(&self, left: &[usize], right: &[usize]) -> Result<BTreeMap<u8, usize>, CkksError> {
         let refused = |remedy: String| CkksError::Shape {
             operation: EINSUM,
             left: left.to_vec(),
@@ -200,6 +200,14 @@ impl Subscripts {
         Ok(self.result.iter().map(|label| sizes[label]).collect())
     }
 
+    /// The number of products, for arrays of these shapes.
+    ///
+    /// # Errors
+    /// As [`Subscripts::shape`].
+    pub(super) fn count(&self, left: &[usize], right: &[usize]) -> Result<usize, CkksError> {
+        Ok(count_of(&self.sizes(left, right)?.into_values().collect::<Vec<_>>()))
+    }
+
     /// The shape of the result, and the places of the left and of the right factors of all terms, in the
     /// order that [`Terms`](crate::circuits::linear::in_place::Terms) has them, for arrays of these shapes.
     ///
@@ -213,23 +221,30 @@ impl Subscripts {
         let (shape, sizes) = (self.shape(left, right)?, self.sizes(left, right)?);
         let summed = sizes.keys().filter(|label| !self.result.contains(label));
         let order: Vec<u8> = summed.chain(&self.result).copied().collect();
-        let places = |labels: &[u8], shape: &[usize]| {
-            let step = |label: u8| {
-                let axes = labels.iter().enumerate().filter(|(_, own)| **own == label);
-                axes.map(|(axis, _)| shape[axis + 1..].iter().product::<usize>()).sum::<usize>()
-            };
-            let mut places = vec![0];
-            for &label in &order {
-                let step = step(label);
-                places = places
-                    .iter()
-                    .flat_map(|&first| (0..sizes[&label]).map(move |at| first + at * step))
-                    .collect();
-            }
-            places
-        };
+        let places = |labels: &[u8], shape: &[usize]| placed(&order, labels, shape, &sizes);
         Ok((shape, [places(&self.left, left), places(&self.right, right)]))
     }
+}
+
+/// The places in an array with these labels and this shape of all indices of the axes in `order`, the last
+/// one first; other axes have the index 0.
+pub(super) fn placed(
+    order: &[u8],
+    labels: &[u8],
+    shape: &[usize],
+    sizes: &BTreeMap<u8, usize>,
+) -> Vec<usize> {
+    let step = |label: u8| {
+        let axes = labels.iter().enumerate().filter(|(_, own)| **own == label);
+        axes.map(|(axis, _)| shape[axis + 1..].iter().product::<usize>()).sum::<usize>()
+    };
+    let mut places = vec![0];
+    for &label in order {
+        let step = step(label);
+        places =
+            places.iter().flat_map(|&first| (0..sizes[&label]).map(move |at| first + at * step)).collect();
+    }
+    places
 }
 
 #[cfg(test)]

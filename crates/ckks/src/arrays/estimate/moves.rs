@@ -123,6 +123,16 @@ impl Estimate {
         self.gathered_as(times, salt, |_, source| source)
     }
 
+    /// [`Estimate::gathered`] of the factors of sums of products, with a row for each term: a number is taken
+    /// `times` times in a row, and once in a column.
+    pub(crate) fn into_factors(self, times: usize, salt: u64) -> Self {
+        let numbers = |of: [f64; 2]| [of[0] * of[1], of[0] * of[1] * times as f64];
+        let together = numbers(self.together);
+        let known = |before: &Source, source: Source| Source { together: numbers(before.together), ..source };
+        let gathered = self.gathered_as(times, salt, known);
+        Self { together, ..gathered }
+    }
+
     fn gathered_as(self, times: usize, salt: u64, known: impl Fn(&Source, Source) -> Source) -> Self {
         let product = |of: [f64; 2]| [of[0] * of[1] * times as f64; 2];
         let anywhere = |source: Source| {

@@ -59,6 +59,11 @@ pub(super) struct Rotations {
 /// Share of a rotation that one of a map takes, because some of them share a decomposition.
 const HOISTED: f64 = 0.7;
 
+/// What `count` rotations of each of `polynomials` polynomials take, which share decompositions.
+pub(crate) fn work_of_rotations(polynomials: usize, count: usize) -> Work {
+    Work { switches: HOISTED * (polynomials * count) as f64, keys: count as f64, levels: 1 }
+}
+
 impl Rotations {
     /// The rotations of maps with these distances.
     pub(super) fn of<I: Iterator<Item = usize>>(maps: impl Iterator<Item = I>) -> Self {
