@@ -183,7 +183,7 @@ def test_arrays_that_were_in_coefficients_are_factors(key, f):
     assert np.abs(key.decrypt(result) - np.asarray(f(a, b))).max() <= min(result.error_bound, 1e-5)
 
 
-@pytest.mark.parametrize("size", [150, 300])
+@pytest.mark.parametrize("size", [300, 400])
 def test_large_products_name_the_limit_and_the_other_encoding(key, size):
     x, y = (key.encrypt(np.ones((size, size)), encoding="slots") for _ in range(2))
     with pytest.raises(cl.errors.DataError, match=r"at most .* encrypt both matrices in coefficients"):
@@ -323,6 +323,47 @@ def test_typical_errors_of_products_with_themselves(key, f, shape, magnitude, la
         errors.append(key.decrypt(result) - f(x))
         assert np.abs(errors[-1]).max() <= result.error_bound <= 1.001 * found.result.error_bound
     assert 1 / 4 < np.sqrt(np.mean(np.square(errors))) / result.error_rms < 2.5
+
+
+STACKS = [
+    ("bik,bjk->bij", (5, 8, 8), (5, 8, 8)),
+    ("bik,bkj->bij", (3, 16, 4), (3, 4, 13)),
+    ("bik,bkj->bij", (2, 16, 7), (2, 7, 9)),
+    ("bki,bkj->bji", (2, 4, 16), (2, 4, 8)),
+    ("ik,kj->ij", (40, 7), (7, 9)),
+    ("abik,bakj->abij", (2, 3, 8, 5), (3, 2, 5, 6)),
+]
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("lanes", LAYOUTS)
+@pytest.mark.parametrize(("labels", "left", "right"), STACKS)
+def test_errors_of_stacks_of_products_are_as_stated(key, labels, left, right, lanes, is_complex):
+    options = {"encoding": "slots", "bound": 1.5, **lanes}
+
+    def f(x: Any, y: Any) -> Any:
+        return np.einsum(labels, x, y)
+
+    found = cl.plans.trace(f, *[cl.Input(shape, **options, is_complex=is_complex) for shape in (left, right)], params=key.params)
+    keys, rng = key.evaluation_keys(found.needs), np.random.default_rng(0)
+    errors = []
+    for _ in range(6):
+        x, y = (rng.uniform(-1, 1, shape) + (1j * rng.uniform(-1, 1, shape) if is_complex else 0) for shape in (left, right))
+        result = f(key.encrypt(x, **options).with_keys(keys), key.encrypt(y, **options).with_keys(keys))
+        assert (result.shape, result.level) == (f(x, y).shape, found.result.level)
+        errors.append(np.abs(key.decrypt(result) - f(x, y)))
+        assert errors[-1].max() <= result.error_bound <= 1.001 * found.result.error_bound
+    assert 1 / 4 < np.sqrt(np.mean(np.square(errors))) / result.error_rms < 2.5
+
+
+def test_twelve_heads_are_multiplied_in_slots():
+    """Queries and keys of 128 tokens, as transformers have them: few megabytes of maps, and keys for the rolls."""
+    query, key = np.random.default_rng(0).uniform(-1, 1, (2, 12, 128, 32))
+    program = cl.compile(lambda x, y: x @ y.swapaxes(1, 2), *[cl.Input((12, 128, 32), bound=1.0)] * 2, error=1e-2)
+    assert program.results[0].shape == (12, 128, 128)
+    assert program.key_bytes < 1 << 30 and program.seconds < 10
+    part = program.check(query, key)
+    assert part.difference < 1e-9 and not part.outside
 
 
 def test_products_of_long_columns_and_of_long_rows_take_few_keys():

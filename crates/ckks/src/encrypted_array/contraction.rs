@@ -76,7 +76,8 @@ impl EncryptedArray {
         left.check_room_for_another(EINSUM)?;
         let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
         let shape = subscripts.shape(left.shape(), right.shape())?;
-        let rolled = Rolled::new(subscripts, [&left, &right]).filter(|own| own.work.levels <= most);
+        let rolled = Rolled::new(subscripts, [left.shape(), right.shape()], [left.layout(), right.layout()]);
+        let rolled = rolled.filter(|own| own.work.levels <= most);
         if let Some(rolled) = &rolled
             && rolled.work.price().is_finite()
             && subscripts.count(left.shape(), right.shape())? > ALWAYS_ROLLED
@@ -86,9 +87,10 @@ impl EncryptedArray {
         let (shape, [of_left, of_right]) = subscripts.terms(left.shape(), right.shape())?;
         let (shape, terms) = (&shape[..], Terms { left: &of_left, right: &of_right });
         let sums = Sums::new(&left, shape, terms.left.len())?;
-        let by_terms = || {
-            let [one, other] =
-                [(&left, terms.left), (&right, terms.right)].map(|(x, places)| sums.work(x.layout(), places));
+        let by_terms = |limit: f64| {
+            let is_worth = |least: Work| least.then(sums.work_of_sums()).price() < limit;
+            let [one, other] = [(&left, terms.left), (&right, terms.right)]
+                .map(|(x, places)| sums.work(x.layout(), places, is_worth));
             one.beside(other).then(sums.work_of_sums()).price()
         };
         // Without rotations for the places of the factors.
@@ -97,7 +99,7 @@ impl EncryptedArray {
         let price = way.as_ref().map_or(f64::INFINITY, |way| way.work.price());
         if let Some(rolled) = rolled
             && rolled.work.price() < price
-            && (rolled.work.price() < least || rolled.work.price() < by_terms())
+            && (rolled.work.price() < least || rolled.work.price() < by_terms(rolled.work.price()))
         {
             let is_square = Arc::ptr_eq(&left, &right);
             let count = shape.iter().product();
@@ -105,7 +107,7 @@ impl EncryptedArray {
             return holder.beside(rolled.run(evaluator, (&left, &right), shape)?.estimated(squares));
         }
         if let Some(way) = way
-            && (way.work.price() < least || way.work.price() < by_terms())
+            && (price < least || price < by_terms(price))
         {
             let one = way.left.moved(evaluator, &left)?;
             let other = if way.is_square { one.clone() } else { way.right.moved(evaluator, &right)? };
@@ -331,10 +333,7 @@ impl Way {
                 Factor::AsItIs => *x.layout(),
                 Factor::Moved { to, .. } => *to,
             };
-            let work = |factor: &Factor, x: &Ciphertext| match factor {
-                Factor::AsItIs => Work::default(),
-                Factor::Moved { to, sources, .. } => work_of_array(x.layout(), to, sources.iter().copied()),
-            };
+            let limit = best.as_ref().map_or(f64::INFINITY, |best| best.work.price());
             let own = Terms {
                 left: left_factor.places().unwrap_or(terms.left),
                 right: right_factor.places().unwrap_or(terms.right),
@@ -342,9 +341,19 @@ impl Way {
             let (of_left, of_right) = (layout(&left_factor, left), layout(&right_factor, right));
             let is_square = is_one && left_factor.moves_as(&right_factor);
             let Some(sums) = InPlace::new((&of_left, &of_right, is_square), shape, own) else { return };
+            let products = sums.work_of_products();
+            let is_worth = |all: Work| all.levels <= most && all.price() < limit;
+            let work = |factor: &Factor, x: &Ciphertext| match factor {
+                Factor::AsItIs => Work::default(),
+                Factor::Moved { to, sources, .. } => {
+                    let least = |least: Work| is_worth(least.then(products));
+                    work_of_array(x.layout(), to, sources.iter().copied(), least)
+                }
+            };
             let one = work(&left_factor, left);
             let other = if is_square { Work::default() } else { work(&right_factor, right) };
-            let work = one.beside(other).then(sums.work());
+            let before = one.beside(other).then(products);
+            let work = before.then(sums.work_of_gather(|least| is_worth(before.then(least))));
             if work.levels <= most && best.as_ref().is_none_or(|best| work.price() < best.work.price()) {
                 best = Some(Self { left: left_factor, right: right_factor, is_square, sums, work });
             }
@@ -407,9 +416,9 @@ impl Sums {
         Ok(Self { result, shape: shape.to_vec(), rows, stride })
     }
 
-    /// What [`Sums::rows_of`] takes.
-    fn work(&self, from: &Layout, places: &[usize]) -> Work {
-        work_of_array(from, &self.rows, self.sources(places).into_iter())
+    /// What [`Sums::rows_of`] takes; see [`work_of_array`].
+    fn work(&self, from: &Layout, places: &[usize], is_worth: impl FnOnce(Work) -> bool) -> Work {
+        work_of_array(from, &self.rows, self.sources(places).into_iter(), is_worth)
     }
 
     /// What the product and the sum of all rows take.

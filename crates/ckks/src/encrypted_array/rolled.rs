@@ -65,10 +65,10 @@ pub(super) struct Rolled {
 }
 
 impl Rolled {
-    /// The plan for sums with these labels; `None` where they are no products of matrices, or a matrix does
-    /// not fit into a polynomial.
-    pub(super) fn new(subscripts: &Subscripts, arrays: [&Ciphertext; 2]) -> Option<Self> {
-        let sizes = subscripts.sizes(arrays[0].shape(), arrays[1].shape()).ok()?;
+    /// The plan for sums with these labels of arrays with these shapes and layouts; `None` where they are no
+    /// products of matrices, and where few rows of a product fit into a polynomial.
+    pub(super) fn new(subscripts: &Subscripts, shapes: [&[usize]; 2], layouts: [&Layout; 2]) -> Option<Self> {
+        let sizes = subscripts.sizes(shapes[0], shapes[1]).ok()?;
         let result = &subscripts.result;
         let of_left = |label: &u8| subscripts.left.contains(label);
         let of_right = |label: &u8| subscripts.right.contains(label);
@@ -100,8 +100,8 @@ impl Rolled {
         let (rows, columns) = (count(&alone[by_rows]), count(&alone[by_columns]));
         let turns = inner_count.checked_next_power_of_two()?;
         let capacity = (columns + turns - 1).checked_next_power_of_two()?;
-        let (degree, slot_count) = (arrays[0].params().degree(), arrays[0].params().slot_count());
-        let lines = rows.max(turns).checked_next_power_of_two()?.min(slot_count / capacity);
+        let degree = layouts[0].degree();
+        let lines = rows.max(turns).checked_next_power_of_two()?.min(degree / 2 / capacity);
         // The rows of a product follow those of the one before.
         if lines < turns || (stacks > 1 && !rows.is_multiple_of(lines)) {
             return None;
@@ -109,7 +109,7 @@ impl Rolled {
         let (blocks, slots) = (rows.div_ceil(lines), lines * capacity);
         let places = |of: usize, group: &[u8]| {
             let labels = [&subscripts.left, &subscripts.right][of];
-            placed(group, labels, arrays[of].shape(), &sizes)
+            placed(group, labels, shapes[of], &sizes)
         };
         let (x_stack, x_rows, x_inner) =
             (places(by_rows, &stack), places(by_rows, &alone[by_rows]), places(by_rows, &inner));
@@ -134,7 +134,7 @@ impl Rolled {
         let wide = Layout::new(&[stacks * rows, capacity], Encoding::Slots, degree).ok()?;
         let to = wide.with_lanes(Some(lines)).ok()?.of_columns(columns);
         let of = |own: usize, place: usize| {
-            work_of_array(arrays[own].layout(), &factors[place], sources[place].iter().copied())
+            work_of_array(layouts[own], &factors[place], sources[place].iter().copied(), |_| true)
         };
         let rotations =
             work_of_rotations(stacks * blocks, turns - 1).beside(work_of_rotations(stacks, turns - 1));
@@ -208,8 +208,9 @@ impl Rolled {
         let sums = evaluator.concatenate(&parts.iter().collect::<Vec<_>>())?;
         let (of_x, of_y) = turned.filter(|_| self.turns > 1).unzip();
         // Each number of a factor is part of one term of a sum, and of as many sums as the other has.
-        let factor = |own: &Ciphertext, times: usize, name: u64, noise: Option<Estimate>| {
-            let known = own.estimate.clone().into_factors(times, name);
+        let copies = (self.columns + self.turns - 1).div_ceil(self.turns);
+        let factor = |own: &Ciphertext, (times, copies): (usize, usize), name, noise: Option<Estimate>| {
+            let known = own.estimate.clone().into_factors(times, copies, name);
             match noise {
                 Some(noise) => {
                     known.with_noise_of_rows(noise, slots, (self.blocks, self.stacks * self.blocks))
@@ -217,7 +218,8 @@ impl Rolled {
                 None => known,
             }
         };
-        let (of_x, of_y) = (factor(&x, self.columns, NAMES[0], of_x), factor(&y, self.rows, NAMES[1], of_y));
+        let (of_x, of_y) =
+            (factor(&x, (self.columns, copies), NAMES[0], of_x), factor(&y, (self.rows, 1), NAMES[1], of_y));
         let numbers = of_x.multiply(of_y).sum(Along::Rows, (self.inner, self.turns), slots);
         x.params().check_bound(numbers.magnitude, sums.scale(), sums.level())?;
         let complex = left.is_complex() || right.is_complex();
@@ -225,5 +227,81 @@ impl Rolled {
         let polynomials = self.stacks * self.blocks;
         let sums = sums.estimated(|own| numbers.with_noise_of_rows(own, slots, (1, polynomials)));
         Ok(sums.rearranged(shape.to_vec(), layout))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, seed: usize) -> Vec<f64> {
+        (0..count).map(|index| ((index * 37 + seed * 101) % 23) as f64 - 11.0).collect()
+    }
+
+    /// What the plan computes, on plain slots.
+    fn computed(plan: &Rolled, arrays: [&[f64]; 2]) -> Vec<f64> {
+        let arrays = if plan.exchanged { [arrays[1], arrays[0]] } else { arrays };
+        let slots_of = |own: usize| -> Vec<f64> {
+            plan.sources[own].iter().map(|source| source.map_or(0.0, |at| arrays[own][at])).collect()
+        };
+        let (x, y) = (slots_of(0), slots_of(1));
+        let [slots, period] = plan.factors.map(|own| own.columns());
+        let mut all = Vec::new();
+        for polynomial in 0..plan.stacks * plan.blocks {
+            let (x, y) =
+                (&x[polynomial * slots..][..slots], &y[polynomial / plan.blocks * period..][..period]);
+            let product = |slot: usize| -> f64 {
+                let rolled =
+                    |turn: usize| x[(slot + turn) % slots] * y[(slot + turn * plan.capacity) % period];
+                (0..plan.turns).map(rolled).sum()
+            };
+            let mut result = vec![0.0; plan.to.rows() * plan.to.columns()];
+            for (slot, entry) in plan.to.held(polynomial) {
+                result[entry] = product(slot);
+            }
+            all.push(result);
+        }
+        let sum = |entry: usize| all.iter().map(|own| own[entry]).sum();
+        (0..plan.to.rows() * plan.to.columns()).map(sum).collect()
+    }
+
+    #[test]
+    fn plans_compute_products_of_matrices() {
+        let cases: [(&str, &[usize], &[usize], bool); 10] = [
+            ("ik,kj->ij", &[5, 3], &[3, 4], true),
+            ("ik,kj->ij", &[40, 7], &[7, 9], true),
+            ("ik,kj->ij", &[1, 1], &[1, 1], true),
+            ("bik,bkj->bij", &[3, 16, 4], &[3, 4, 13], true),
+            ("bik,bjk->bij", &[5, 8, 8], &[5, 8, 8], true),
+            ("bki,bkj->bji", &[2, 4, 16], &[2, 4, 8], true),
+            ("abik,bakj->abij", &[2, 3, 8, 5], &[3, 2, 5, 6], true),
+            ("bilk,bklj->bij", &[2, 16, 2, 3], &[2, 3, 2, 4], true),
+            // Rows of several products in one polynomial, and too few rows in one.
+            ("bik,bkj->bij", &[3, 5, 4], &[3, 4, 13], false),
+            ("ik,kj->ij", &[4, 64], &[64, 64], false),
+        ];
+        for (labels, left, right, is_possible) in cases {
+            let subscripts = Subscripts::new(labels).expect("labels");
+            let layout = |shape: &[usize]| {
+                Layout::new(shape, Encoding::Slots, 512)
+                    .and_then(|own| own.with_lanes(None))
+                    .expect("a layout")
+            };
+            let layouts = [layout(left), layout(right)];
+            let plan = Rolled::new(&subscripts, [left, right], [&layouts[0], &layouts[1]]);
+            let Some(plan) = plan else {
+                assert!(!is_possible, "{labels} {left:?} {right:?}");
+                continue;
+            };
+            assert!(is_possible, "{labels} {left:?} {right:?}");
+            let (x, y) = (numbers(left.iter().product(), 1), numbers(right.iter().product(), 2));
+            let (shape, [of_left, of_right]) = subscripts.terms(left, right).expect("terms");
+            let count: usize = shape.iter().product();
+            let mut expected = vec![0.0; count];
+            for (index, (&one, &other)) in of_left.iter().zip(&of_right).enumerate() {
+                expected[index % count] += x[one] * y[other];
+            }
+            assert_eq!(computed(&plan, [&x, &y]), expected, "{labels} {left:?} {right:?}");
+        }
     }
 }

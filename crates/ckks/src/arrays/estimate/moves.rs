@@ -124,9 +124,13 @@ impl Estimate {
     }
 
     /// [`Estimate::gathered`] of the factors of sums of products, with a row for each term: a number is taken
-    /// `times` times in a row, and once in a column.
-    pub(crate) fn into_factors(self, times: usize, salt: u64) -> Self {
-        let numbers = |of: [f64; 2]| [of[0] * of[1], of[0] * of[1] * times as f64];
+    /// `times` times in a row, and once in a column. The array has each number `copies` times in a row, which
+    /// are never factors of one sum.
+    pub(crate) fn into_factors(self, times: usize, copies: usize, salt: u64) -> Self {
+        let numbers = |of: [f64; 2]| {
+            let alone = (of[0] * of[1] / copies as f64).max(1.0);
+            [alone, alone * times as f64]
+        };
         let together = numbers(self.together);
         let known = |before: &Source, source: Source| Source { together: numbers(before.together), ..source };
         let gathered = self.gathered_as(times, salt, known);

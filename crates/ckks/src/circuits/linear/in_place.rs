@@ -181,8 +181,8 @@ impl InPlace {
         })
     }
 
-    /// What it takes, with the gather of the sums.
-    pub(crate) fn work(&self) -> Work {
+    /// What the products and their sums take.
+    pub(crate) fn work_of_products(&self) -> Work {
         let rotated: BTreeSet<(usize, usize)> = self
             .products
             .iter()
@@ -191,13 +191,17 @@ impl InPlace {
             .collect();
         let distances: BTreeSet<usize> = rotated.iter().map(|(apart, _)| *apart).collect();
         let products = self.products.len() as f64;
-        let own = Work {
+        Work {
             switches: rotated.len() as f64 + products * (1.0 + self.folds.len() as f64),
             keys: (distances.len() + self.folds.len()) as f64,
             levels: 1,
-        };
+        }
+    }
+
+    /// What the gather of the sums takes; see [`work_of_gather`].
+    pub(crate) fn work_of_gather(&self, is_worth: impl FnOnce(Work) -> bool) -> Work {
         let from = self.entries.iter().map(|&entry| Some(entry));
-        own.then(work_of_gather(from, &self.to, self.period))
+        work_of_gather(from, &self.to, self.period, is_worth)
     }
 
     /// The sums of products of `left` and `right`, at the level two below theirs.
@@ -472,7 +476,8 @@ mod tests {
                 }
                 let case = (stacks, rows, columns, inner, by_terms, share);
                 assert_eq!(computed(&plan, [&left, &right], [&x, &y]), expected, "{case:?}");
-                assert!(plan.work().levels == 2, "{case:?}");
+                let work = plan.work_of_products().then(plan.work_of_gather(|_| false));
+                assert!(work.levels == 2, "{case:?}");
             }
         }
         // Rows of three terms have those of the next matrix behind them.

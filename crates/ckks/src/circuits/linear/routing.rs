@@ -12,8 +12,6 @@
 //! It takes three levels, so it serves only where one map would have too many diagonals. The network is that
 //! of Clos (1953).
 
-use std::collections::BTreeMap;
-
 use super::work::{Place, Work, work_of_moves};
 use crate::arrays::{Encoding, Layout};
 
@@ -71,25 +69,26 @@ impl Split {
     }
 }
 
-/// The numbers that one polynomial of a result takes, each once for each line that it has places in: the
-/// place from which it comes, and the line to which it goes.
-type Moves = BTreeMap<(Place, usize), usize>;
+/// The numbers that one polynomial of a result takes, each once for each line that it has places in, in
+/// ascending order: the place from which it comes, and the line to which it goes.
+type Moves = Vec<(Place, usize)>;
 
-/// The moves to a polynomial, numbered in ascending order.
 fn moves_of(places: &[(usize, Place, usize)], split: Split) -> Moves {
-    let mut moves: Moves = places.iter().map(|&(slot, from, _)| ((from, split.line(slot)), 0)).collect();
-    moves.values_mut().enumerate().for_each(|(number, own)| *own = number);
+    let mut moves: Moves = places.iter().map(|&(slot, from, _)| (from, split.line(slot))).collect();
+    moves.sort_unstable();
+    moves.dedup();
     moves
 }
 
 /// The largest number of moves from a line or to a line.
 fn degree_of(moves: &Moves, split: Split) -> usize {
-    let (mut from, mut to) = (BTreeMap::new(), BTreeMap::new());
-    for &((_, slot), line) in moves.keys() {
-        *from.entry(split.line(slot)).or_insert(0usize) += 1;
-        *to.entry(line).or_insert(0usize) += 1;
+    let lines = split.slots / split.length();
+    let (mut from, mut to) = (vec![0usize; lines], vec![0usize; lines]);
+    for &((_, slot), line) in moves {
+        from[split.line(slot)] += 1;
+        to[line] += 1;
     }
-    from.into_values().chain(to.into_values()).max().unwrap_or(0)
+    from.into_iter().chain(to).max().unwrap_or(0)
 }
 
 /// A colour for each edge of a bipartite graph, such that edges with a node in common have different ones;
@@ -172,20 +171,20 @@ impl Route {
         for (places, count) in places.iter().zip(&counts) {
             let moves = moves_of(places, split);
             let edges: Vec<(usize, usize)> =
-                moves.keys().map(|&((_, slot), line)| (split.line(slot), line)).collect();
+                moves.iter().map(|&((_, slot), line)| (split.line(slot), line)).collect();
             let colours = coloured(&edges, count * split.length());
             let at = |line: usize, colour: usize| {
                 let polynomial = before + colour / split.length();
                 polynomial * slots + split.slot(line, colour % split.length())
             };
-            for ((&(place, line), &number), &(from, _)) in moves.iter().zip(&edges) {
-                let colour = colours[number];
+            for ((&(place, line), &(from, _)), &colour) in moves.iter().zip(&edges).zip(&colours) {
                 first[at(from, colour)] = Some(place);
                 second[at(line, colour)] = Some(at(from, colour));
             }
             for &(slot, place, entry) in places {
                 let line = split.line(slot);
-                third[entry] = moves.get(&(place, line)).map(|&number| at(line, colours[number]));
+                let number = moves.binary_search(&(place, line)).ok();
+                third[entry] = number.map(|number| at(line, colours[number]));
             }
             before += count;
         }
@@ -205,26 +204,35 @@ impl Route {
 }
 
 /// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots, in
-/// one step or in three.
-pub(crate) fn work_of_gather(from: impl Iterator<Item = Option<Place>>, to: &Layout, period: usize) -> Work {
+/// one step, or in three where `is_worth` says so of the least that these take.
+pub(crate) fn work_of_gather(
+    from: impl Iterator<Item = Option<Place>>,
+    to: &Layout,
+    period: usize,
+    is_worth: impl FnOnce(Work) -> bool,
+) -> Work {
     let sources: Vec<Option<Place>> = from.collect();
     let direct = work_of_moves(sources.iter().copied(), to, period);
-    if direct.switches.is_finite() {
+    // Three steps take more rotations than this for each polynomial.
+    let rotations = 2.0 * (period.max(to.period()) as f64).powf(0.25);
+    let least = Work { switches: to.polynomials() as f64 * rotations, keys: rotations, levels: 3 };
+    if direct.switches.is_finite() || !is_worth(least) {
         return direct;
     }
     Route::new(&sources, period, to).map_or(direct, |route| route.work(period, to))
 }
 
-/// What a gather takes of an array that lies as `from`.
+/// What a gather takes of an array that lies as `from`; see [`work_of_gather`].
 pub(crate) fn work_of_array(
     from: &Layout,
     to: &Layout,
     sources: impl Iterator<Item = Option<usize>>,
+    is_worth: impl FnOnce(Work) -> bool,
 ) -> Work {
     let columns = from.columns();
     let place = |source: usize| from.place(source / columns, source % columns).ok();
     let places = sources.map(|source| source.and_then(place).map(|place| (place.bundle, place.index)));
-    work_of_gather(places, to, from.period())
+    work_of_gather(places, to, from.period(), is_worth)
 }
 
 #[cfg(test)]
