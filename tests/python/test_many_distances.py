@@ -41,7 +41,8 @@ def test_numbers_move_by_any_distances(job: Job) -> None:
     predicted = program.results[0]
     assert result.shape == predicted.shape == function(x).shape
     assert result.level == predicted.level
-    assert predicted.error_bound is not None and predicted.error_bound <= 1e-3
+    assert predicted.error_bound is not None
+    assert predicted.error_bound <= 1e-3
     assert np.abs(owner.decrypt(result) - function(x)).max() <= predicted.error_bound
 
 

@@ -15,8 +15,9 @@ use crate::names::{KeyName, Operation};
 pub struct Cost {
     /// Predicted nanoseconds on this machine.
     pub nanoseconds: f64,
-    /// Predicted nanoseconds by the built-in model ([`MachineProfile::reference`](clathrate_lattice::switch::MachineProfile::reference)), which are the same on
-    /// every machine. Plans compare this price, so that owners and evaluators choose the same plan.
+    /// Predicted nanoseconds by the built-in model
+    /// ([`MachineProfile::reference`](clathrate_lattice::switch::MachineProfile::reference)), which are the
+    /// same on every machine. Plans compare this price, so that owners and evaluators choose the same plan.
     pub price: f64,
     /// Transforms of one polynomial modulo one prime, forward and inverse.
     pub transforms: f64,

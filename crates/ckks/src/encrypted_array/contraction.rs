@@ -5,7 +5,7 @@
 //! z[i] = sum_t x[left(t, i)] y[right(t, i)]
 //! ```
 //!
-//! There are two ways, and the one with the least work is taken.
+//! There are three ways, and the one with the least work is taken.
 //!
 //! By terms, both arrays are gathered into one with a row for each `t`, whose number `i` is the factor of
 //! `z[i]`. Rows share polynomials. After one product of these arrays the rows are added, which leaves the
@@ -16,6 +16,9 @@
 //! factors. It takes two levels where the arrays lie so that factors are at few distances, such as both
 //! factors of `x.T @ x`, and of `x @ x.T`. Otherwise an array is gathered first, with a row for each entry,
 //! or for each term, which takes a third level.
+//!
+//! Rolled ([`rolled`](super::rolled)), products of matrices and stacks of them are sums of products of
+//! rotated arrays, one for each term. Both arrays are gathered first.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -38,6 +38,9 @@ use crate::evaluation::evaluator::LevelsNeeded;
 /// The most rotated polynomials of each factor that are in memory together.
 const MOST_TOGETHER: usize = 256;
 
+/// The most slots of a factor.
+const MAX_SLOTS: usize = 1 << 23;
+
 /// Names of the factors' numbers.
 const NAMES: [u64; 2] = [0x726f_6c6c_6564_0001, 0x726f_6c6c_6564_0002];
 
@@ -107,6 +110,9 @@ impl Rolled {
             return None;
         }
         let (blocks, slots) = (rows.div_ceil(lines), lines * capacity);
+        if stacks.checked_mul(blocks * slots).is_none_or(|all| all > MAX_SLOTS) {
+            return None;
+        }
         let places = |of: usize, group: &[u8]| {
             let labels = [&subscripts.left, &subscripts.right][of];
             placed(group, labels, shapes[of], &sizes)

@@ -406,8 +406,8 @@ impl Search<'_> {
         }
     }
 
-    /// The program with given parameters, if its price is at most `limit`: at the lowest level that serves, or
-    /// with bootstraps.
+    /// The program with given parameters, if its price is at most `limit`: at the lowest level that serves,
+    /// or with bootstraps.
     fn with_params(&mut self, params: &Params, limit: f64) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
         let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };

@@ -203,8 +203,8 @@ impl Route {
     }
 }
 
-/// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots, in
-/// one step, or in three where `is_worth` says so of the least that these take.
+/// What a gather to `to` takes of numbers in slots `(polynomial, slot)` of polynomials with `period` slots,
+/// in one step, or in three where `is_worth` says so of the least that these take.
 pub(crate) fn work_of_gather(
     from: impl Iterator<Item = Option<Place>>,
     to: &Layout,
