@@ -29,6 +29,7 @@ def uniform(*shape: int) -> np.ndarray:
 EMBEDDINGS = uniform(2000, 384) / 20
 LONG, TALL = uniform(10, 65_536) / 256, uniform(8192, 128) / 11
 NARROW, WIDE = uniform(64, 16) / 4, uniform(10, 64) / 8
+ORDER = np.random.default_rng(1).permutation(8000)
 LABELS = rng.integers(0, 10, 1000)
 MEANS_OF_GROUPS = (np.arange(10)[:, None] == LABELS) / np.bincount(LABELS, minlength=10)[:, None]
 CENTRES = np.array([[-0.5, -0.5], [0.5, 0.5]])
@@ -103,6 +104,9 @@ JOBS: list[Job] = [
     ("8 x 8 by 8 x 8", lambda x, y: x @ y, (uniform(8, 8), uniform(8, 8)), 1e-3, True),
     ("16 products of 8 x 8", lambda x, y: x @ y, (uniform(16, 8, 8), uniform(16, 8, 8)), 1e-3, False),
     ("12 heads of 128 x 32", lambda q, k: q @ k.swapaxes(1, 2), (uniform(12, 128, 32) / 6, uniform(12, 128, 32) / 6), 1e-3, False),
+    ("64 x 64 by 64 x 64", lambda x, y: x @ y, (uniform(64, 64) / 8, uniform(64, 64) / 8), 1e-3, False),
+    ("sums of 8 columns with 8 192 weights", lambda x, w: x.T @ w, (uniform(8192, 8) / 90, uniform(8192) / 90), 1e-3, False),
+    ("8 000 numbers in another order", lambda x: x[ORDER], (uniform(8000),), 1e-3, False),
 ]
 
 
