@@ -38,7 +38,8 @@ use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 
-/// Products of more terms are computed of rolled arrays where they can be, without a look at other ways.
+/// Products of two arrays that have more terms are computed of rolled arrays where they can be and their rows
+/// are not short, without a look at other ways.
 const ALWAYS_ROLLED: usize = 1 << 20;
 
 impl EncryptedArray {
@@ -81,8 +82,11 @@ impl EncryptedArray {
         let shape = subscripts.shape(left.shape(), right.shape())?;
         let rolled = Rolled::new(subscripts, [left.shape(), right.shape()], [left.layout(), right.layout()]);
         let rolled = rolled.filter(|own| own.work.levels <= most);
+        let is_square = Arc::ptr_eq(&left, &right);
         if let Some(rolled) = &rolled
             && rolled.work.price().is_finite()
+            && rolled.is_wide()
+            && !is_square
             && subscripts.count(left.shape(), right.shape())? > ALWAYS_ROLLED
         {
             return holder.beside(rolled.run(evaluator, (&left, &right), &shape)?);
@@ -91,10 +95,14 @@ impl EncryptedArray {
         let (shape, terms) = (&shape[..], Terms { left: &of_left, right: &of_right });
         let sums = Sums::new(&left, shape, terms.left.len())?;
         let by_terms = |limit: f64| {
-            let is_worth = |least: Work| least.then(sums.work_of_sums()).price() < limit;
+            let is_worth = |least: Work| {
+                let all = least.then(sums.work_of_sums());
+                all.levels <= most && all.price() < limit
+            };
             let [one, other] = [(&left, terms.left), (&right, terms.right)]
                 .map(|(x, places)| sums.work(x.layout(), places, is_worth));
-            one.beside(other).then(sums.work_of_sums()).price()
+            let all = one.beside(other).then(sums.work_of_sums());
+            if all.levels <= most { all.price() } else { f64::INFINITY }
         };
         // Without rotations for the places of the factors.
         let least = Work { levels: 1, ..Work::default() }.then(sums.work_of_sums()).price();
@@ -104,7 +112,6 @@ impl EncryptedArray {
             && rolled.work.price() < price
             && (rolled.work.price() < least || rolled.work.price() < by_terms(rolled.work.price()))
         {
-            let is_square = Arc::ptr_eq(&left, &right);
             let count = shape.iter().product();
             let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
             return holder.beside(rolled.run(evaluator, (&left, &right), shape)?.estimated(squares));
@@ -123,7 +130,6 @@ impl EncryptedArray {
         let [rows, other] = [(&left, terms.left), (&right, terms.right)]
             .map(|(x, places)| sums.rows_of(evaluator, x, places));
         let added = sums.added(evaluator, &evaluator.multiply(&rows?, &other?)?)?;
-        let is_square = Arc::ptr_eq(&left, &right);
         let count = shape.iter().product();
         let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
         holder.beside(added.estimated(squares))

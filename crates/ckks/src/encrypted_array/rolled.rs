@@ -39,7 +39,7 @@ use crate::evaluation::evaluator::LevelsNeeded;
 const MOST_TOGETHER: usize = 256;
 
 /// The most slots of a factor.
-const MAX_SLOTS: usize = 1 << 23;
+const MAX_SLOTS: usize = 1 << 22;
 
 /// Names of the factors' numbers.
 const NAMES: [u64; 2] = [0x726f_6c6c_6564_0001, 0x726f_6c6c_6564_0002];
@@ -88,7 +88,7 @@ impl Rolled {
             chosen(result, &|label| of_right(label) && !of_left(label)),
         ];
         let inner = chosen(&subscripts.left, &|label| of_right(label) && !result.contains(label));
-        let counted = |label: &u8| stack.contains(label) || inner.contains(label) || result.contains(label);
+        let counted = |label: &u8| inner.contains(label) || result.contains(label);
         if ![&subscripts.left, &subscripts.right].into_iter().flatten().all(counted) || inner.is_empty() {
             return None;
         }
@@ -99,6 +99,10 @@ impl Rolled {
         };
         let count = |labels: &[u8]| labels.iter().map(|label| sizes[label]).product::<usize>();
         let (by_rows, by_columns) = if exchanged { (1, 0) } else { (0, 1) };
+        // The rows of an array are those of its last axis.
+        if alone[by_columns].len() != 1 {
+            return None;
+        }
         let (stacks, inner_count) = (count(&stack), count(&inner));
         let (rows, columns) = (count(&alone[by_rows]), count(&alone[by_columns]));
         let turns = inner_count.checked_next_power_of_two()?;
@@ -106,7 +110,7 @@ impl Rolled {
         let degree = layouts[0].degree();
         let lines = rows.max(turns).checked_next_power_of_two()?.min(degree / 2 / capacity);
         // The rows of a product follow those of the one before.
-        if lines < turns || (stacks > 1 && !rows.is_multiple_of(lines)) {
+        if lines < turns || turns > MOST_TOGETHER || (stacks > 1 && !rows.is_multiple_of(lines)) {
             return None;
         }
         let (blocks, slots) = (rows.div_ceil(lines), lines * capacity);
@@ -162,6 +166,11 @@ impl Rolled {
         })
     }
 
+    /// Whether the rotations bring together so many factors that other ways take more.
+    pub(super) fn is_wide(&self) -> bool {
+        self.columns > 2 * self.turns.ilog2() as usize
+    }
+
     /// The products of `left` and `right`, as an array of this shape.
     ///
     /// # Errors
@@ -190,18 +199,23 @@ impl Rolled {
             let layout = x.layout().with_capacity(slots)?.of_columns(slots);
             Ok::<_, CkksError>(x.clone().rearranged(vec![layout.rows(), slots], layout))
         };
-        let stacks: Vec<usize> = (0..self.stacks).collect();
-        for block in stacks.chunks((MOST_TOGETHER / (self.turns * self.blocks)).max(1)) {
+        let polynomials: Vec<usize> = (0..self.stacks * self.blocks).collect();
+        for rows in polynomials.chunks((MOST_TOGETHER / self.turns).max(1)) {
             let rotated = |own: &Ciphertext, rows: &[usize], by: usize| {
                 evaluator.rotate_slots(&evaluator.select_rows(own, rows)?, &steps(by))
             };
-            let of = |matrix: &usize| matrix * self.blocks..(matrix + 1) * self.blocks;
-            let rows: Vec<usize> = block.iter().flat_map(of).collect();
-            let (left, right) = (rotated(&whole[0], &rows, 1)?, rotated(&whole[1], block, self.capacity)?);
-            let noise = |all: &[Ciphertext]| all.last().map(|own| own.estimate.clone());
+            let matrices: Vec<usize> = (rows[0] / self.blocks..=rows[rows.len() - 1] / self.blocks).collect();
+            let left = rotated(&whole[0], rows, 1)?;
+            let right = rotated(&whole[1], &matrices, self.capacity)?;
+            // Some rotations may be composed of several.
+            let noise = |all: &[Ciphertext]| {
+                let of = |own: &&Ciphertext| own.estimate.error_bound(own.layout());
+                let largest = all.iter().max_by(|one, other| of(one).total_cmp(&of(other)));
+                largest.map(|own| own.estimate.clone())
+            };
             turned = turned.or(noise(&left).zip(noise(&right)));
             // All polynomials of a product have the same right factor.
-            let own: Vec<usize> = (0..rows.len()).map(|row| row / self.blocks).collect();
+            let own: Vec<usize> = rows.iter().map(|row| row / self.blocks - matrices[0]).collect();
             let wide = right.iter().map(|right| evaluator.select_rows(&as_wide(right)?, &own));
             let right = wide.collect::<Result<Vec<_>, CkksError>>()?;
             let terms: Vec<ProductTerm<'_>> = left
@@ -273,7 +287,7 @@ mod tests {
 
     #[test]
     fn plans_compute_products_of_matrices() {
-        let cases: [(&str, &[usize], &[usize], bool); 10] = [
+        let cases: [(&str, &[usize], &[usize], bool); 13] = [
             ("ik,kj->ij", &[5, 3], &[3, 4], true),
             ("ik,kj->ij", &[40, 7], &[7, 9], true),
             ("ik,kj->ij", &[1, 1], &[1, 1], true),
@@ -282,7 +296,10 @@ mod tests {
             ("bki,bkj->bji", &[2, 4, 16], &[2, 4, 8], true),
             ("abik,bakj->abij", &[2, 3, 8, 5], &[3, 2, 5, 6], true),
             ("bilk,bklj->bij", &[2, 16, 2, 3], &[2, 3, 2, 4], true),
-            // Rows of several products in one polynomial, and too few rows in one.
+            // Rows of several products in one polynomial, too few rows in one, and other last axes.
+            ("bik,bkjl->bijl", &[2, 16, 4], &[2, 4, 3, 3], false),
+            ("bik,bk->bi", &[2, 16, 4], &[2, 4], false),
+            ("ik,k->i", &[16, 4], &[4], false),
             ("bik,bkj->bij", &[3, 5, 4], &[3, 4, 13], false),
             ("ik,kj->ij", &[4, 64], &[64, 64], false),
         ];

@@ -406,30 +406,30 @@ impl Search<'_> {
         }
     }
 
-    /// The program with given parameters, if its price is at most `limit`: at the lowest level that serves,
-    /// or with bootstraps.
-    fn with_params(&mut self, params: &Params, limit: f64) -> Result<Program, Miss> {
+    /// The program with given parameters: at the lowest level that serves, or with bootstraps.
+    fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
         let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };
         // At a lower level a program takes less memory, so its own level is looked for first.
-        let whole = match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params), limit) {
-            Ok((program, refused)) => {
-                let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
-                let lower =
-                    (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left))));
-                match (lower.and_then(Result::ok), refused) {
-                    (Some(lower), _) => Ok(lower),
-                    (None, None) => Ok(program),
-                    (None, Some(miss)) => Err(miss),
+        let whole =
+            match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params), f64::INFINITY) {
+                Ok((program, refused)) => {
+                    let (level, left) = (params.fresh_level().0, program.forecast().lowest_level().0);
+                    let lower =
+                        (left > 0 && left <= level).then(|| self.program(params, at(Level(level - left))));
+                    match (lower.and_then(Result::ok), refused) {
+                        (Some(lower), _) => Ok(lower),
+                        (None, None) => Ok(program),
+                        (None, Some(miss)) => Err(miss),
+                    }
                 }
-            }
-            Err(miss) => Err(miss),
-        };
+                Err(miss) => Err(miss),
+            };
         let outcome = match (whole, params.application_levels()) {
             (Ok(program), _) => Ok(program),
             (Err(miss), Err(_)) => Err(miss),
             (Err(miss), Ok(levels)) => {
-                self.with_bootstraps(params, levels, limit).map_err(|first| first.unwrap_or(miss))
+                self.with_bootstraps(params, levels).map_err(|first| first.unwrap_or(miss))
             }
         };
         self.note(&name, &outcome);
@@ -438,12 +438,11 @@ impl Search<'_> {
 
     /// The program with bootstraps: of operands below a level, and of values once they are computed. The
     /// search starts with the best level alone, and changes one value at a time while that saves time, so
-    /// that it is never slower than the best level. Its price is at most `limit`.
+    /// that it is never slower than the best level.
     fn with_bootstraps(
         &self,
         params: &Params,
         (lowest, highest): (Level, Level),
-        limit: f64,
     ) -> Result<Program, Option<Miss>> {
         let plans = self.shared.of_others(params);
         let program = |below: Level, bootstrapped: Vec<usize>, limit: f64| {
@@ -454,7 +453,7 @@ impl Search<'_> {
         let price = |program: &Program| program.forecast().price();
         let (mut best, mut first): (Option<Program>, Option<Miss>) = (None, None);
         for below in levels() {
-            match program(below, Vec::new(), best.as_ref().map_or(limit, price)) {
+            match program(below, Vec::new(), best.as_ref().map_or(f64::INFINITY, price)) {
                 Ok(found) if best.as_ref().is_none_or(|best| price(&found) < price(best)) => {
                     best = Some(found)
                 }
@@ -544,8 +543,7 @@ impl Search<'_> {
         for (_, spec) in tried.into_iter().take(CLOSELY) {
             let Ok(params) = Params::new(spec, &self.options.runtime) else { continue };
             let price = |program: &Program| program.forecast().price();
-            let limit = best.as_ref().map_or(self.limit(), price);
-            let Ok(program) = self.with_params(&params, limit) else { continue };
+            let Ok(program) = self.with_params(&params) else { continue };
             if best.as_ref().is_none_or(|best| price(&program) < price(best)) {
                 best = Some(program);
             }
@@ -558,7 +556,7 @@ impl Search<'_> {
     /// The fastest program of a function.
     fn fastest(&mut self) -> Result<Program, Miss> {
         if let Some(params) = self.options.params.clone() {
-            return self.with_params(&params, f64::INFINITY);
+            return self.with_params(&params);
         }
         // Whoever bootstraps by himself wants parameters that can.
         let nodes = &self.function.graph.nodes;

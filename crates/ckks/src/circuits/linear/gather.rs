@@ -272,6 +272,10 @@ pub(super) fn map_entries(
         }
     };
     let mut turned: BTreeMap<(usize, usize), Option<Ciphertext>> = BTreeMap::new();
+    let mut uses: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for (&(_, _, source), &(before, _)) in &maps.maps {
+        *uses.entry((source, before)).or_default() += 1;
+    }
     let mut sources: BTreeMap<(usize, usize), Ciphertext> = BTreeMap::new();
     for (&(target, turn, source), (before, map)) in &maps.maps {
         let plan = map.kept_plan_of(evaluator, x)?;
@@ -282,6 +286,12 @@ pub(super) fn map_entries(
             Entry::Vacant(place) => place.insert(whole_rotated(source, *before)?),
         };
         let mapped = plan.map_slots(evaluator, rotated)?;
+        if let Some(left) = uses.get_mut(&(source, *before)) {
+            *left -= 1;
+            if *left == 0 {
+                sources.remove(&(source, *before));
+            }
+        }
         add(turned.entry((target, turn)).or_default(), mapped)?;
     }
     let mut sums: Vec<Option<Ciphertext>> = vec![None; to.polynomials()];
@@ -442,7 +452,11 @@ impl NumberMaps {
                 vec![(0, before, map)]
             };
             for (turn, before, map) in parts {
-                *times.entry((turn, before, source, map.digest())).or_default() += 1;
+                *times.entry((turn, before, source, Some(map.digest()))).or_default() += 1;
+                // Different maps of a rotated source have the noise of the rotation in common.
+                if before != 0 {
+                    *times.entry((0, before, source, None)).or_default() += 1;
+                }
                 // A map may be zero, and has no plan then.
                 if !map.is_zero() {
                     of_slots.insert((target, turn, source), (before, map));
