@@ -38,6 +38,9 @@ use crate::evaluation::evaluator::LevelsNeeded;
 /// The most rotated polynomials of each factor that are in memory together.
 const MOST_TOGETHER: usize = 256;
 
+/// The numbers of rotations: a sum of fewer terms has many copies of the left factor's numbers in a row.
+const TURNS: std::ops::RangeInclusive<usize> = 4..=MOST_TOGETHER;
+
 /// The most slots of a factor.
 const MAX_SLOTS: usize = 1 << 22;
 
@@ -110,7 +113,7 @@ impl Rolled {
         let degree = layouts[0].degree();
         let lines = rows.max(turns).checked_next_power_of_two()?.min(degree / 2 / capacity);
         // The rows of a product follow those of the one before.
-        if lines < turns || turns > MOST_TOGETHER || (stacks > 1 && !rows.is_multiple_of(lines)) {
+        if lines < turns || !TURNS.contains(&turns) || (stacks > 1 && !rows.is_multiple_of(lines)) {
             return None;
         }
         let (blocks, slots) = (rows.div_ceil(lines), lines * capacity);
@@ -287,10 +290,11 @@ mod tests {
 
     #[test]
     fn plans_compute_products_of_matrices() {
-        let cases: [(&str, &[usize], &[usize], bool); 13] = [
+        let cases: [(&str, &[usize], &[usize], bool); 14] = [
             ("ik,kj->ij", &[5, 3], &[3, 4], true),
             ("ik,kj->ij", &[40, 7], &[7, 9], true),
-            ("ik,kj->ij", &[1, 1], &[1, 1], true),
+            ("ik,kj->ij", &[1, 1], &[1, 1], false),
+            ("ik,kj->ij", &[17, 2], &[2, 17], false),
             ("bik,bkj->bij", &[3, 16, 4], &[3, 4, 13], true),
             ("bik,bjk->bij", &[5, 8, 8], &[5, 8, 8], true),
             ("bki,bkj->bji", &[2, 4, 16], &[2, 4, 8], true),
