@@ -357,7 +357,7 @@ def test_errors_of_stacks_of_products_are_as_stated(key, labels, left, right, la
 
 
 def test_twelve_heads_are_multiplied_in_slots():
-    """Queries and keys of 128 tokens, as transformers have them: few megabytes of maps, and keys for the rolls."""
+    """Queries and keys of 128 tokens, as transformers have them, compile; smaller stacks above are encrypted, too."""
     query, key = np.random.default_rng(0).uniform(-1, 1, (2, 12, 128, 32))
     program = cl.compile(lambda x, y: x @ y.swapaxes(1, 2), *[cl.Input((12, 128, 32), bound=1.0)] * 2, error=1e-2)
     assert program.results[0].shape == (12, 128, 128)

@@ -197,7 +197,7 @@ class Operators:
         ShapeError
             For another number of entries, and in coefficients for shapes with other rows.
         DataError
-            Where numbers move by too many distances, in three steps, too.
+            Where numbers move by too many distances for one step, and for three.
         MissingKeyError
             Without the rotations that `trace` finds.
 
