@@ -151,8 +151,7 @@ fn rotation(x: &Ciphertext, to: &Layout, sources: &[Option<usize>]) -> Option<i6
             return None;
         }
     }
-    let steps = steps? as i64;
-    Some(if steps > period as i64 / 2 { steps - period as i64 } else { steps })
+    Some(signed(steps?, period))
 }
 
 /// The array of shape `shape` whose entry `i` is the sum of the entries `sources[t n + i]` of `x`, each times
@@ -316,7 +315,7 @@ pub(super) fn map_entries(
 }
 
 /// The shorter way of a rotation by `steps` of `slots` slots.
-fn signed(steps: usize, slots: usize) -> i64 {
+pub(super) fn signed(steps: usize, slots: usize) -> i64 {
     if steps > slots / 2 { steps as i64 - slots as i64 } else { steps as i64 }
 }
 

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gather::{gather, in_lanes};
+use super::gather::{gather, in_lanes, signed};
 use super::routing::work_of_gather;
 use super::work::{Place, Work};
 use crate::arrays::estimate::Along;
@@ -234,9 +234,7 @@ impl InPlace {
             let distances: BTreeSet<usize> = products.iter().map(|(apart, _)| *apart).collect();
             let distances: Vec<usize> = distances.into_iter().collect();
             let period = moving.layout().period();
-            let steps = |&apart: &usize| {
-                if 2 * apart > period { apart as i64 - period as i64 } else { apart as i64 }
-            };
+            let steps = |&apart: &usize| signed(apart, period);
             let rotated = evaluator.rotate_slots(
                 &evaluator.select_rows(&moves, &used)?,
                 &distances.iter().map(steps).collect::<Vec<_>>(),
