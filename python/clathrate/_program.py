@@ -17,12 +17,15 @@ import numpy as np
 from . import _native as native
 from ._ciphertext import Ciphertext
 from ._clear import Clear
+from ._executor import sending
 from ._reading import numbers
 from ._stored import Saved
 from ._wrapping import unwrap, wrap
 from .errors import ClathrateError, DataError, FileAccessError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from numpy.typing import ArrayLike
 
     from ._evaluation_keys import EvaluationKeys
@@ -373,7 +376,12 @@ class Program(ForOwner, of=native.Program):
         return self._native.graph_text()
 
     def run(
-        self, keys: EvaluationKeys | None, *inputs: Ciphertext | ArrayLike, progress: Progress = None, store: AnyPath | None = None
+        self,
+        keys: EvaluationKeys | None,
+        *inputs: Ciphertext | ArrayLike,
+        progress: Progress = None,
+        store: AnyPath | None = None,
+        executor: Executor | None = None,
     ) -> Any:
         """Computes the results of encrypted inputs.
 
@@ -393,6 +401,10 @@ class Program(ForOwner, of=native.Program):
             A folder in which the values that are needed next are stored from time to time, which takes at most a twentieth of the time. If
             the run is killed, the same call goes on from there. A run that ends leaves nothing in the folder. Whoever can write to the
             folder decides the results, so it is a folder of your own.
+        executor : concurrent.futures.Executor, optional
+            Who computes the operations: for example a `ProcessPoolExecutor`, whose workers share one copy of the keys, or any object with
+            its method `submit`. It gets as many at a time as the machine has cores. Workers run as `params.runtime` says, so for several
+            that is best `Runtime(threads=1)`. None, the default, is this process alone.
 
         Returns
         -------
@@ -414,6 +426,8 @@ class Program(ForOwner, of=native.Program):
             For keys of another program.
         FileAccessError
             Where values cannot be stored in the folder.
+        Exception
+            What the executor raises, such as `BrokenProcessPool` for a worker that ended.
 
         Examples
         --------
@@ -425,7 +439,11 @@ class Program(ForOwner, of=native.Program):
         array([ 4. , 10. ,  1.5])
         """
         encrypted, plain = self._sorted(inputs)
-        found = self._native.run(unwrap(keys), encrypted, plain, progress, store)
+        if executor is None:
+            found = self._native.run(unwrap(keys), encrypted, plain, progress, store, None)
+        else:
+            with sending(executor, self, keys, plain) as there:
+                found = self._native.run(unwrap(keys), encrypted, plain, progress, store, there)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])
 
     def for_owner(self) -> OwnerPart:

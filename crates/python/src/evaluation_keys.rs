@@ -1,5 +1,6 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clathrate_ckks::file::FileReader;
@@ -24,12 +25,14 @@ use crate::trusted::options_of;
 pub struct PyEvaluationKeys {
     pub keys: Arc<EvaluationKeys>,
     pub params: Py<PyParams>,
+    /// The file that they are read from when they are used.
+    file: Option<PathBuf>,
 }
 
 impl PyEvaluationKeys {
     /// The Python object of `keys`.
     pub fn new(keys: Arc<EvaluationKeys>, params: Py<PyParams>) -> Self {
-        Self { keys, params }
+        Self { keys, params, file: None }
     }
 
     /// An evaluator with these keys, which bootstraps by itself below level `below`.
@@ -184,7 +187,14 @@ impl PyEvaluationKeys {
                 FileReader::open_with(&path, options_of(trusted_map))?.with_progress(progress.clone());
             EvaluationKeys::from_reader(&reader, &params.get().params)
         })?;
-        Ok(Self::new(Arc::new(keys), params))
+        let file = trusted_map.then(|| std::path::absolute(&path).unwrap_or_else(|_| path.to_path_buf()));
+        Ok(Self { file, ..Self::new(Arc::new(keys), params) })
+    }
+
+    // The file that `load` with `trusted_map` read.
+    #[getter]
+    fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

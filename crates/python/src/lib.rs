@@ -19,6 +19,7 @@ mod command;
 mod encryption;
 mod errors;
 mod evaluation_keys;
+mod executor;
 mod files;
 mod functions;
 mod inbox;

@@ -3,8 +3,8 @@
 use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
-    Arrangement, CompileOptions, FunctionRecording, OwnerPart, Pass, Program, ProgramInput, RecordedFunction,
-    STORE_PAUSE, Task, ValueForecast,
+    Arrangement, CompileOptions, Executor, FunctionRecording, OwnerPart, Pass, Program, ProgramInput,
+    RecordedFunction, RunOptions, STORE_PAUSE, Task, ValueForecast,
 };
 use clathrate_ckks::{CkksError, Encoding, Evaluator};
 use pyo3::prelude::*;
@@ -14,6 +14,7 @@ use crate::arrays::{Array, PyPlainSymbol, array, to_numpy};
 use crate::ciphertext::PyCiphertext;
 use crate::errors::{out_of_range, raise};
 use crate::evaluation_keys::{PyEvaluationKeys, attachable};
+use crate::executor::{PyExecutor, PyValueFiles, ValueFiles, files_of, to_python, value_of};
 use crate::needs::PyNeeds;
 use crate::numbers::{Real, Whole};
 use crate::params::PyParams;
@@ -211,6 +212,15 @@ impl PyProgram {
         Ok(Self { program, params })
     }
 
+    // What computes with these keys, and keeps encoded plaintexts with the parameters.
+    fn evaluator(&self, py: Python<'_>, keys: Option<&Py<PyEvaluationKeys>>) -> PyResult<Evaluator> {
+        let evaluator = match keys {
+            Some(keys) => keys.get().evaluator(None).map_err(|error| raise(py, error))?,
+            None => Evaluator::new(self.program.params()),
+        };
+        Ok(evaluator.keeping(&self.params.get().plans))
+    }
+
     // About the bytes of its file.
     fn size(&self) -> usize {
         8 * self
@@ -323,6 +333,8 @@ impl PyProgram {
         self.program.to_string()
     }
 
+    // `executor` is a Python object as `PyExecutor` says, and how many operations it is given at a time.
+    #[allow(clippy::too_many_arguments)] // as many as keywords
     fn run(
         &self,
         py: Python<'_>,
@@ -331,23 +343,47 @@ impl PyProgram {
         plain: Vec<Bound<'_, PyAny>>,
         progress: Option<&Bound<'_, PyAny>>,
         store: Option<FilePath>,
+        executor: Option<(Py<PyAny>, usize)>,
     ) -> PyResult<Vec<PyCiphertext>> {
         let keys = keys.map(attachable).transpose()?;
-        let evaluator = match &keys {
-            Some(keys) => keys.get().evaluator(None).map_err(|error| raise(py, error))?,
-            None => Evaluator::new(self.program.params()),
-        };
-        let evaluator = evaluator.keeping(&self.params.get().plans);
+        let evaluator = self.evaluator(py, keys.as_ref())?;
         let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
         let plain = plain_arrays(&plain)?;
+        let executor =
+            executor.map(|(object, workers)| PyExecutor::new(object, workers, self.program.params()));
         let results = running(py, progress, "run", |progress| {
-            let evaluator = evaluator.with_progress(progress.clone());
-            match &store {
-                Some(folder) => self.program.run_stored(&evaluator, &inputs, &plain, (folder, STORE_PAUSE)),
-                None => self.program.run(&evaluator, &inputs, &plain),
-            }
-        })?;
+            let options = RunOptions {
+                store: store.as_deref().map(|folder| (folder, STORE_PAUSE)),
+                executor: executor.as_ref().map(|own| own as &dyn Executor),
+            };
+            self.program.run_with(&evaluator.with_progress(progress.clone()), &inputs, &plain, options)
+        });
+        // The exception that stopped the run says more than that it was stopped.
+        let failure = executor.and_then(PyExecutor::failure);
+        let results = results.map_err(|error| failure.unwrap_or(error))?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
+    }
+
+    // One operation of a run: the file of its value from those of the values that it takes.
+    fn compute<'py>(
+        &self,
+        py: Python<'py>,
+        keys: Option<&Bound<'_, PyAny>>,
+        value: usize,
+        operands: Vec<(usize, ValueFiles)>,
+        plain: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<PyValueFiles<'py>> {
+        let keys = keys.map(attachable).transpose()?;
+        let evaluator = self.evaluator(py, keys.as_ref())?;
+        let plain = plain_arrays(&plain)?;
+        let found = computing(py, |progress| {
+            let params = self.program.params();
+            let operands = operands.iter().map(|(number, files)| Ok((*number, value_of(files, params)?)));
+            let operands = operands.collect::<Result<Vec<_>, CkksError>>()?;
+            let evaluator = evaluator.with_progress(progress.clone());
+            files_of(&self.program.compute(&evaluator, value, operands, &plain)?)
+        })?;
+        Ok(to_python(py, &found))
     }
 
     // How the names of the files begin in which a run stores values.
@@ -370,8 +406,7 @@ impl PyProgram {
         plain: Vec<Bound<'_, PyAny>>,
         seen: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let evaluator = keys.get().evaluator(None).map_err(|error| raise(py, error))?;
-        let evaluator = evaluator.keeping(&self.params.get().plans);
+        let evaluator = self.evaluator(py, Some(&keys))?;
         let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
         let plain = plain_arrays(&plain)?;
         let mut failure = None;

@@ -30,6 +30,7 @@
 mod arrangement;
 mod batch;
 mod budget;
+mod executor;
 mod forecast;
 mod grids;
 mod input;
@@ -46,6 +47,7 @@ mod stored_run;
 mod text;
 
 pub use arrangement::Arrangement;
+pub use executor::{Executor, TaskValue};
 pub use forecast::{Forecast, ValueForecast};
 pub use input::ProgramInput;
 pub use limits::CompileOptions;
@@ -62,6 +64,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use clathrate_arith::workers::threads_for;
 use clathrate_lattice::Level;
 
 use crate::arrays::{Ciphertext, count_of};
@@ -73,7 +76,7 @@ use crate::keys::EncryptOptions;
 use crate::parameters::Params;
 use budget::with_intervals;
 use replay::{MOST_NUMBERS, Replay, malformed};
-use schedule::{AfterNode, Values, in_order, side_by_side, values_of};
+use schedule::{AfterNode, Compute, Values, in_order, side_by_side, values_of};
 use stored_run::StoredRun;
 use text::operation_name;
 
@@ -231,35 +234,33 @@ impl Program {
         inputs: &[A],
         plain: &[PlainArray],
     ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
-        let inputs: Vec<Arc<Ciphertext>> = inputs.iter().cloned().map(Into::into).collect();
-        let given = self.given(evaluator, &inputs, plain)?;
-        self.run_given(&given, BTreeMap::new(), evaluator, &|_| Ok(()))
+        self.run_with(evaluator, inputs, plain, RunOptions::default())
     }
 
-    /// As [`Program::run`], where the values that are needed next are stored in `folder` from time to time,
-    /// at least `pause` after the last time: a run of the same program on the same inputs that was killed
-    /// goes on from there. A finished run leaves nothing in the folder. Whoever can write to the folder
-    /// decides the results: values that cannot be the program's are refused, and other numbers are not
-    /// noticed.
+    /// As [`Program::run`], with values that are stored meanwhile, or operations that others compute.
     ///
     /// # Errors
-    /// As [`Program::run`], and those of the folder and its files.
-    pub fn run_stored<A: Clone + Into<Arc<Ciphertext>>>(
+    /// As [`Program::run`], those of the folder and its files, and those of the executor.
+    pub fn run_with<A: Clone + Into<Arc<Ciphertext>>>(
         &self,
         evaluator: &Evaluator,
         inputs: &[A],
         plain: &[PlainArray],
-        (folder, pause): (&Path, Duration),
+        options: RunOptions<'_>,
     ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
         let inputs: Vec<Arc<Ciphertext>> = inputs.iter().cloned().map(Into::into).collect();
         let given = self.given(evaluator, &inputs, plain)?;
+        let Some((folder, pause)) = options.store else {
+            return self.run_given(&given, BTreeMap::new(), evaluator, (options.executor, &|_| Ok(())));
+        };
         let (stored, known) = StoredRun::open(self, (&inputs, plain), (folder, pause), &given.evaluator)?;
-        let results = self.run_given(&given, known, evaluator, &|needed| stored.store(needed))?;
+        let after: AfterNode<'_> = &|needed| stored.store(needed);
+        let results = self.run_given(&given, known, evaluator, (options.executor, after))?;
         stored.finish()?;
         Ok(results)
     }
 
-    /// How the names of the files begin in which [`Program::run_stored`] stores values of a run with these
+    /// How the names of the files begin in which [`Program::run_with`] stores values of a run with these
     /// inputs; the number of the value and `.clt` follow.
     ///
     /// # Errors
@@ -278,14 +279,96 @@ impl Program {
         given: &Given,
         known: BTreeMap<usize, EncryptedArray>,
         evaluator: &Evaluator,
-        after: AfterNode<'_>,
+        (executor, after): (Option<&dyn Executor>, AfterNode<'_>),
     ) -> Result<Vec<Arc<Ciphertext>>, CkksError> {
         let mut arrays = given.arrays.clone();
         arrays.extend(known);
-        let work = (self.params.chain().ring().engine().workers(), evaluator.progress());
         let values = Values::new(self.graph(), self.results(), arrays)?;
-        let values = side_by_side(&self.replay(given), values, self.tasks(), work, after)?;
+        let replay = self.replay(given);
+        let here: Compute<'_> = &|index, operands, _| replay.value(index, operands);
+        let values = match executor {
+            None => {
+                let workers = threads_for(values.width(), self.params.chain().ring().engine().workers());
+                side_by_side(here, values, self.tasks(), (workers, evaluator.progress()), after)?
+            }
+            Some(executor) => {
+                let there: Compute<'_> =
+                    &|index, operands, goes_on| self.sent(executor, (index, operands), goes_on, given);
+                let workers = executor.workers().min(values.width());
+                side_by_side(there, values, self.tasks(), (workers, evaluator.progress()), after)?
+            }
+        };
         values.results(self.results())?.iter().map(EncryptedArray::settled).collect()
+    }
+
+    /// The value of node `index` as an executor computes it.
+    fn sent(
+        &self,
+        executor: &dyn Executor,
+        (index, operands): (usize, &[Option<EncryptedArray>]),
+        goes_on: &dyn Fn() -> bool,
+        given: &Given,
+    ) -> Result<EncryptedArray, CkksError> {
+        let (value, node) = (self.graph().inputs + index, &self.graph().nodes[index]);
+        let numbered = node.operands.iter().zip(operands).filter_map(|(operand, array)| match operand {
+            GraphOperand::Value(number) => Some((*number, TaskValue::of(array.as_ref()?))),
+            _ => None,
+        });
+        // An operand that is taken twice is sent once.
+        let numbered: BTreeMap<usize, TaskValue> = numbered.collect();
+        let found = executor.compute(value, numbered.into_iter().collect(), goes_on)?;
+        self.check_value(value, &found)?;
+        Ok(found.with(&given.evaluator))
+    }
+
+    /// The value with this number, from those that its operation takes, with their numbers, and the plain
+    /// inputs: what an [`Executor`] asks for. The values are those of a run, and the results have the same
+    /// bits wherever they are computed.
+    ///
+    /// # Errors
+    /// [`CkksError::Unsuitable`] for values that cannot be the program's; missing keys; those of the
+    /// operation.
+    pub fn compute(
+        &self,
+        evaluator: &Evaluator,
+        value: usize,
+        operands: Vec<(usize, TaskValue)>,
+        plain: &[PlainArray],
+    ) -> Result<TaskValue, CkksError> {
+        let given = Given {
+            evaluator: self.bootstrapping(evaluator)?,
+            arrays: BTreeMap::new(),
+            plain: self.plain_inputs(plain)?,
+        };
+        let index = value.checked_sub(self.graph().inputs);
+        let node = index.and_then(|index| Some((index, self.graph().nodes.get(index)?)));
+        let (index, node) = node.ok_or_else(|| malformed("there is no such operation"))?;
+        let mut arrays = BTreeMap::new();
+        for (number, operand) in operands {
+            self.check_value(number, &operand)?;
+            arrays.insert(number, operand.with(&given.evaluator));
+        }
+        let operand = |operand: &GraphOperand| match operand {
+            GraphOperand::Value(number) => match arrays.get(number) {
+                Some(array) => Ok(Some(array.clone())),
+                None => Err(malformed("an operand was not given")),
+            },
+            _ => Ok(None),
+        };
+        let operands: Vec<_> = node.operands.iter().map(operand).collect::<Result<_, _>>()?;
+        Ok(TaskValue::of(&self.replay(&given).value(index, &operands)?))
+    }
+
+    /// Refuses an array that cannot be the value with this number.
+    fn check_value(&self, value: usize, given: &TaskValue) -> Result<(), CkksError> {
+        self.params.check_related(given.data.params(), "a value of the program")?;
+        if self.forecast.values().get(value).is_some_and(|forecast| forecast.allows(&given.data)) {
+            return Ok(());
+        }
+        Err(CkksError::Unsuitable {
+            operation: "an operation of a program",
+            reason: format!("an array cannot be value {value} of this program: use the same program everywhere"),
+        })
     }
 
     /// As [`Program::run`], one operation after the other; `seen` is called with the number of each value and
@@ -321,14 +404,8 @@ impl Program {
         plain: &[PlainArray],
     ) -> Result<Given, CkksError> {
         self.check_inputs(inputs)?;
-        let expected: Vec<_> = self.function.plain().collect();
-        check_count(&expected, plain.len(), "the number of plain inputs")?;
-        expected.iter().zip(plain).try_for_each(|(input, given)| input.check_plain(given))?;
-        let evaluator = match self.choices.bootstrap_below {
-            Some(below) => evaluator.clone().bootstrapping_by(&self.bootstraps, Some(below))?,
-            None => evaluator.without_bootstrapping(),
-        };
-        let plain = plain.iter().cloned().map(Arc::new).collect();
+        let plain = self.plain_inputs(plain)?;
+        let evaluator = self.bootstrapping(evaluator)?;
         let mut given = Given { evaluator, arrays: BTreeMap::new(), plain };
         for (value, input) in inputs.iter().enumerate() {
             let input = match input.level() == self.choices.level {
@@ -339,6 +416,22 @@ impl Program {
             given.arrays.insert(value, array);
         }
         Ok(given)
+    }
+
+    /// The plain inputs of a run, checked.
+    fn plain_inputs(&self, plain: &[PlainArray]) -> Result<Vec<Arc<PlainArray>>, CkksError> {
+        let expected: Vec<_> = self.function.plain().collect();
+        check_count(&expected, plain.len(), "the number of plain inputs")?;
+        expected.iter().zip(plain).try_for_each(|(input, given)| input.check_plain(given))?;
+        Ok(plain.iter().cloned().map(Arc::new).collect())
+    }
+
+    /// What computes, and bootstraps as the program says.
+    fn bootstrapping(&self, evaluator: &Evaluator) -> Result<Evaluator, CkksError> {
+        match self.choices.bootstrap_below {
+            Some(below) => evaluator.clone().bootstrapping_by(&self.bootstraps, Some(below)),
+            None => Ok(evaluator.without_bootstrapping()),
+        }
     }
 
     /// Refuses inputs that are encrypted in another way than the program expects.
@@ -387,6 +480,18 @@ impl Program {
         }
         Ok(())
     }
+}
+
+/// What a run does beside computing.
+#[derive(Default, Clone, Copy)]
+pub struct RunOptions<'r> {
+    /// A folder in which the values that are needed next are stored from time to time, and the least time
+    /// between two stores: a run of the same program on the same inputs that was killed goes on from there. A
+    /// finished run leaves nothing in the folder. Whoever can write to the folder decides the results: values
+    /// that cannot be the program's are refused, and other numbers are not noticed.
+    pub store: Option<(&'r Path, Duration)>,
+    /// Who computes the operations; this process by itself where it is `None`.
+    pub executor: Option<&'r dyn Executor>,
 }
 
 /// What a run is given: encrypted inputs by the numbers of their values, and plain ones.

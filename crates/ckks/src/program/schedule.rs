@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use clathrate_arith::workers::{WorkGroup, threads_for};
+use clathrate_arith::workers::WorkGroup;
 
 use super::replay::{Replay, malformed};
 use crate::encrypted_array::{ArrayGraph, EncryptedArray, GraphNode, GraphOperand};
@@ -145,7 +145,7 @@ impl<'g> Values<'g> {
     }
 
     /// The most nodes that could be computed side by side: of one length of the way from the inputs.
-    fn width(&self) -> usize {
+    pub(super) fn width(&self) -> usize {
         let mut depths = vec![0usize; self.values.len()];
         let mut counts = BTreeMap::<usize, usize>::new();
         for index in self.left() {
@@ -249,6 +249,10 @@ struct Shared<'g> {
 impl Shared<'_> {
     /// Begins no more nodes, because node `index` failed.
     fn stop(&mut self, index: usize, error: CkksError) {
+        if self.stops && matches!(error, CkksError::Cancelled) {
+            // It gave up because another failed.
+            return;
+        }
         self.stops = true;
         if self.failure.as_ref().is_none_or(|(first, _)| index < *first) {
             self.failure = Some((index, error));
@@ -260,9 +264,15 @@ impl Shared<'_> {
 pub(super) type AfterNode<'a> =
     &'a (dyn Fn(&dyn Fn() -> Vec<(usize, EncryptedArray)>) -> Result<(), CkksError> + Sync);
 
+/// Computes the value of a node from its operands, each in its place, unless the run has failed meanwhile.
+pub(super) type Compute<'a> = &'a (
+    dyn Fn(usize, &[Option<EncryptedArray>], &dyn Fn() -> bool) -> Result<EncryptedArray, CkksError> + Sync
+);
+
 /// Nodes that are computed side by side.
 struct Crew<'c, 'g> {
-    replay: &'c Replay<'c>,
+    run: Compute<'c>,
+    inputs: usize,
     tasks: &'c [Task],
     /// The nodes that take each value.
     users: Vec<Vec<usize>>,
@@ -314,7 +324,8 @@ impl<'g> Crew<'_, 'g> {
         let (part, known) = self.advance.part(index);
         let reporting =
             |operand: &Option<EncryptedArray>| operand.as_ref().map(|own| own.with_progress(&part));
-        let array = self.replay.value(index, &operands.iter().map(reporting).collect::<Vec<_>>())?;
+        let operands: Vec<_> = operands.iter().map(reporting).collect();
+        let array = (self.run)(index, &operands, &|| !self.lock().stops)?;
         self.advance.finish(index, &known)?;
         Ok(array)
     }
@@ -323,7 +334,7 @@ impl<'g> Crew<'_, 'g> {
     fn take(&self, index: usize, array: EncryptedArray) {
         let mut shared = self.lock();
         let shared = &mut *shared;
-        let value = self.replay.graph.inputs + index;
+        let value = self.inputs + index;
         shared.values.take(index, array);
         shared.unfinished -= 1;
         for &user in &self.users[value] {
@@ -368,7 +379,7 @@ impl<'g> Crew<'_, 'g> {
 /// Those of the operations: of several, that of the first node of the graph. [`CkksError::Cancelled`] where
 /// the receiver of `progress` cancels.
 pub(super) fn side_by_side<'g>(
-    replay: &Replay<'_>,
+    run: Compute<'_>,
     values: Values<'g>,
     tasks: &[Task],
     (workers, progress): (usize, &Progress),
@@ -377,7 +388,7 @@ pub(super) fn side_by_side<'g>(
     let times: Vec<f64> = tasks.iter().map(|task| task.seconds).collect();
     let waiting: Vec<usize> = (0..tasks.len()).map(|index| values.waits_for(index)).collect();
     let ready = values.left().filter(|&index| waiting[index] == 0).map(Reverse).collect();
-    let (unfinished, workers) = (values.left().count(), threads_for(values.width(), workers));
+    let unfinished = values.left().count();
     let advance = Advance::new(progress, &times, &values.left);
     advance.steps.at(steps_at(&advance.done, 0.0), STEPS)?;
     let mut users = vec![Vec::new(); values.values.len()];
@@ -386,7 +397,8 @@ pub(super) fn side_by_side<'g>(
     }
     let shared = Shared { values, ready, waiting, unfinished, failure: None, stops: false };
     let crew = Crew {
-        replay,
+        run,
+        inputs: shared.values.graph.inputs,
         tasks,
         users,
         advance,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use blake3::Hasher;
 
 use super::replay::MOST_NUMBERS;
-use super::{Program, ValueForecast};
+use super::{Program, TaskValue};
 use crate::arrays::Ciphertext;
 use crate::encoding::values::Values;
 use crate::encrypted_array::{EncryptedArray, PlainArray};
@@ -74,23 +74,6 @@ fn digest(program: &Program, inputs: &[Arc<Ciphertext>], plain: &[PlainArray]) -
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
 
-/// Whether an array may be a value of a program: its shape, level and encoding are those of the dry run, and
-/// its bound is no larger.
-fn is_like(data: &Ciphertext, forecast: &ValueForecast) -> bool {
-    let bounded = match (data.bound(), forecast.bound) {
-        (Some(own), Some(most)) => own <= most * ROUNDED,
-        (own, most) => own.is_some() || most.is_none(),
-    };
-    data.shape() == forecast.shape
-        && data.level() == forecast.level
-        && data.encoding() == forecast.encoding
-        && data.is_complex() == forecast.is_complex
-        && bounded
-}
-
-/// What a bound may be larger by than the same bound of a dry run.
-const ROUNDED: f64 = 1.0 + 1e-9;
-
 /// How the names of the files of a run begin: with a digest of the program and its inputs.
 ///
 /// # Errors
@@ -146,7 +129,7 @@ impl StoredRun {
             let data = read.and_then(|reader| Ciphertext::from_reader(&reader, program.params()));
             let data = data.map_err(|error| refused(&error.to_string()))?;
             match count.map(number) {
-                None if is_like(&data, forecast) => {
+                None if forecast.allows(&data) => {
                     arrays.insert(value, data);
                 }
                 Some(Some(count)) if (1..=MOST_NUMBERS).contains(&count) => {
@@ -157,14 +140,8 @@ impl StoredRun {
             state.stored.entry(value).or_default().push(path);
         }
         let with_sum = |(value, data): (usize, Ciphertext)| {
-            let array = EncryptedArray::new(data, evaluator);
-            (
-                value,
-                match sums.remove(&value) {
-                    Some((sum, count)) => array.with_mean_of(Arc::new(sum), count),
-                    None => array,
-                },
-            )
+            let sum_of = sums.remove(&value).map(|(sum, count)| (Arc::new(sum), count));
+            (value, TaskValue { data: Arc::new(data), sum_of }.with(evaluator))
         };
         let known = arrays.into_iter().map(with_sum).collect();
         let inputs = inputs.len();

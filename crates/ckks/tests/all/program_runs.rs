@@ -11,7 +11,9 @@ use crate::common::*;
 use crate::programs::{Case, cases, compiled, encrypted, matrix, plain, record, vector};
 use clathrate_ckks::encrypted_array::EncryptedArray;
 use clathrate_ckks::file::{FileReader, Stored};
-use clathrate_ckks::program::{Arrangement, FunctionRecording, Program, RecordedFunction};
+use clathrate_ckks::program::{
+    Arrangement, Executor, FunctionRecording, Program, RecordedFunction, RunOptions, TaskValue,
+};
 use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Event, Progress, Runtime};
 
 /// The same program on so many threads.
@@ -155,6 +157,10 @@ fn files(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
+fn stored_in(folder: &Path, pause: Duration) -> RunOptions<'_> {
+    RunOptions { store: Some((folder, pause)), ..RunOptions::default() }
+}
+
 #[test]
 fn a_run_that_is_stopped_at_any_report_goes_on_from_its_stored_values() {
     for threads in [1, 2] {
@@ -166,7 +172,7 @@ fn a_run_that_is_stopped_at_any_report_goes_on_from_its_stored_values() {
         for reports in (4..400).step_by(7) {
             let (progress, steps) = stopping_after(reports);
             let own = evaluator.clone().with_progress(progress);
-            match program.run_stored(&own, &data, &[], (&place, Duration::ZERO)) {
+            match program.run_with(&own, &data, &[], stored_in(&place, Duration::ZERO)) {
                 Ok(results) => {
                     assert_same(&format!("{threads} threads, stored"), &results, &expected);
                     ends.push(steps.lock().expect("no panic")[0].0);
@@ -188,7 +194,7 @@ fn stored_values_are_those_of_one_run() {
     let (program, evaluator, data, expected) = wide_run(1);
     let folder = tempfile::tempdir().expect("a folder");
     let stored = |evaluator: &Evaluator, data: &[Ciphertext]| {
-        program.run_stored(evaluator, data, &[], (folder.path(), Duration::ZERO))
+        program.run_with(evaluator, data, &[], stored_in(folder.path(), Duration::ZERO))
     };
     let stop = || evaluator.clone().with_progress(stopping_after(25).0);
     assert!(matches!(stored(&stop(), &data), Err(CkksError::Cancelled)));
@@ -213,10 +219,10 @@ fn stored_values_are_those_of_one_run() {
     assert_eq!(files(folder.path()), 0);
     // Where no folder can be.
     let file = tempfile::NamedTempFile::new().expect("a file");
-    let refused = program.run_stored(&evaluator, &data, &[], (file.path(), Duration::ZERO));
+    let refused = program.run_with(&evaluator, &data, &[], stored_in(file.path(), Duration::ZERO));
     assert!(matches!(refused, Err(CkksError::File(_))));
     // Where nothing is due, nothing is written.
-    let seldom = program.run_stored(&stop(), &data, &[], (folder.path(), Duration::from_secs(3600)));
+    let seldom = program.run_with(&stop(), &data, &[], stored_in(folder.path(), Duration::from_secs(3600)));
     assert!(matches!(seldom, Err(CkksError::Cancelled)) && files(folder.path()) == 0);
 }
 
@@ -228,4 +234,127 @@ fn an_operation_that_fails_ends_the_run() {
         let error = program.run(&Evaluator::new(program.params()), &data, &[]).expect_err("no keys");
         assert!(matches!(error, CkksError::NoKeys { .. }), "{error}");
     }
+}
+
+/// Whoever computes operations elsewhere, with what arrives there as files.
+struct Elsewhere {
+    program: Program,
+    evaluator: Evaluator,
+    computed: AtomicUsize,
+    /// What it does with a value before it sends it back.
+    answer: fn(&Program, usize, TaskValue) -> Result<TaskValue, CkksError>,
+}
+
+impl Elsewhere {
+    fn new(program: &Program, keys: &EvaluationKeys) -> Self {
+        let program = on_threads(program, 1);
+        let (evaluator, _) = moved(&program, keys, &[]);
+        Self { program, evaluator, computed: AtomicUsize::new(0), answer: |_, _, value| Ok(value) }
+    }
+}
+
+/// A value as it is after a way as files, of another program.
+fn as_files(value: &TaskValue, program: &Program) -> TaskValue {
+    let copied = |own: &Ciphertext| {
+        let bytes = own.to_file_bytes().expect("a file");
+        let reader = FileReader::from_bytes(&bytes).expect("opens");
+        Arc::new(Ciphertext::from_reader(&reader, program.params()).expect("a ciphertext"))
+    };
+    let sum_of = value.sum_of.as_ref().map(|(sum, count)| (copied(sum), *count));
+    TaskValue { data: copied(&value.data), sum_of }
+}
+
+impl Executor for Elsewhere {
+    fn workers(&self) -> usize {
+        3
+    }
+
+    fn compute(
+        &self,
+        value: usize,
+        operands: Vec<(usize, TaskValue)>,
+        _: &dyn Fn() -> bool,
+    ) -> Result<TaskValue, CkksError> {
+        self.computed.fetch_add(1, Ordering::Relaxed);
+        let operands = operands.iter().map(|(number, own)| (*number, as_files(own, &self.program)));
+        let found = self.program.compute(&self.evaluator, value, operands.collect(), &[])?;
+        (self.answer)(&self.program, value, as_files(&found, &self.program))
+    }
+}
+
+#[test]
+fn operations_that_others_compute_give_the_same_bits() {
+    for case in cases() {
+        let program = compiled(record(&case).expect("records"), case.preset).expect("compiles");
+        let owner = secret(program.params(), 97);
+        let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+        let data = encrypted(&program, &owner);
+        let evaluator = Evaluator::with_keys(keys.clone());
+        let expected = program.run(&evaluator, &data, &[]).expect("runs");
+        let elsewhere = Elsewhere::new(&program, &keys);
+        // Without keys of its own, the run computes nothing here.
+        let options = RunOptions { executor: Some(&elsewhere), ..RunOptions::default() };
+        let found = program.run_with(&Evaluator::new(program.params()), &data, &[], options);
+        let found = found.unwrap_or_else(|error| panic!("{}: {error}", case.what));
+        assert_same(case.what, &found, &expected);
+        assert_eq!(elsewhere.computed.load(Ordering::Relaxed), program.graph().nodes.len(), "{}", case.what);
+    }
+}
+
+#[test]
+fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() {
+    let (program, _, data, expected) = wide_run(1);
+    let owner = secret(program.params(), 95);
+    let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+    let run = |elsewhere: &Elsewhere| {
+        let options = RunOptions { executor: Some(elsewhere), ..RunOptions::default() };
+        program.run_with(&Evaluator::new(program.params()), &data, &[], options)
+    };
+    let mut elsewhere = Elsewhere::new(&program, &keys);
+    assert_same("all well", &run(&elsewhere).expect("runs"), &expected);
+    // An array of another level, or of another shape.
+    elsewhere.answer = |_, value, found| {
+        let own = Evaluator::new(found.data.params());
+        let lower = own.drop_to_level(&found.data, Level(0)).expect("a lower level");
+        Ok(if value == 5 { TaskValue { data: Arc::new(lower), sum_of: None } } else { found })
+    };
+    let text = run(&elsewhere).expect_err("another level").to_string();
+    assert!(text.contains("cannot be value 5 of this program"), "{text}");
+    // A failure there is the run's.
+    elsewhere.answer = |_, _, _| Err(CkksError::Internal { operation: "elsewhere" });
+    let error = run(&elsewhere).expect_err("a failure");
+    assert!(matches!(error, CkksError::Internal { operation: "elsewhere" }), "{error}");
+    // Without keys there, the operation fails there.
+    let elsewhere = Elsewhere { evaluator: Evaluator::new(program.params()), ..Elsewhere::new(&program, &keys) };
+    assert!(matches!(run(&elsewhere).expect_err("no keys"), CkksError::NoKeys { .. }));
+    // Operands that were not given, that cannot be the program's, and operations that there are none of.
+    let elsewhere = Elsewhere::new(&program, &keys);
+    let compute = |value, operands| elsewhere.program.compute(&elsewhere.evaluator, value, operands, &[]);
+    let (_, data) = moved(&elsewhere.program, &keys, &data);
+    let given = |index: usize| TaskValue { data: Arc::new(data[index].clone()), sum_of: None };
+    let takes_an_input = program.tasks().iter().find(|task| task.inputs == [2]).expect("a mean").value;
+    assert!(compute(takes_an_input, vec![(2, given(2))]).is_ok());
+    assert!(compute(takes_an_input, vec![(0, given(0))]).is_err());
+    assert!(compute(takes_an_input, vec![(2, given(0))]).is_err());
+    assert!(compute(0, vec![]).is_err() && compute(1000, vec![]).is_err());
+}
+
+#[test]
+fn runs_that_others_compute_are_stored_and_go_on() {
+    let (program, _, data, expected) = wide_run(1);
+    let owner = secret(program.params(), 95);
+    let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut counts = Vec::new();
+    for reports in [40, usize::MAX] {
+        let elsewhere = Elsewhere::new(&program, &keys);
+        let options = RunOptions { executor: Some(&elsewhere), store: Some((folder.path(), Duration::ZERO)) };
+        let evaluator = Evaluator::new(program.params()).with_progress(stopping_after(reports).0);
+        match program.run_with(&evaluator, &data, &[], options) {
+            Ok(found) => assert_same("after a stop", &found, &expected),
+            Err(error) => assert!(reports == 40 && matches!(error, CkksError::Cancelled), "{error}"),
+        }
+        counts.push(elsewhere.computed.load(Ordering::Relaxed));
+    }
+    assert!(counts[0] > 0 && counts[1] < program.graph().nodes.len(), "{counts:?}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clathrate_ckks::encrypted_array::PlainArray;
-use clathrate_ckks::program::{Program, STORE_PAUSE};
+use clathrate_ckks::program::{Program, RunOptions, STORE_PAUSE};
 use clathrate_ckks::{Ciphertext, EvaluationKeys, Evaluator, Runtime};
 use serde_json::json;
 
@@ -66,10 +66,9 @@ pub(crate) fn run(arguments: &RunProgram, console: &Console, runtime: &Runtime) 
     };
     let bar = console.progress("run");
     let evaluator = evaluator.with_progress(bar.progress());
-    let results = match &arguments.store {
-        Some(folder) => program.run_stored(&evaluator, &inputs, &plain, (folder, STORE_PAUSE))?,
-        None => program.run(&evaluator, &inputs, &plain)?,
-    };
+    let store = arguments.store.as_deref().map(|folder| (folder, STORE_PAUSE));
+    let options = RunOptions { store, ..RunOptions::default() };
+    let results = program.run_with(&evaluator, &inputs, &plain, options)?;
     drop(bar);
     let mut lines = Vec::new();
     let mut documents = Vec::new();
