@@ -13,6 +13,7 @@
 #![warn(unreachable_pub)]
 
 pub mod arrays;
+mod byproducts;
 pub mod circuits;
 mod cost;
 pub mod embedding;

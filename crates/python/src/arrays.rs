@@ -33,7 +33,7 @@ pub struct PyPlainSymbol {
 impl PyPlainSymbol {
     #[getter]
     fn shape(&self) -> Vec<usize> {
-        self.numbers.shape.clone()
+        self.numbers.shape().to_vec()
     }
 }
 
@@ -58,8 +58,9 @@ pub fn plain_symbol<'a, 'py>(data: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'p
 pub fn operand_array(data: &Bound<'_, PyAny>, x: &EncryptedArray) -> PyResult<Array> {
     let symbol = plain_symbol(data).filter(|_| x.is_recorded());
     let Some(symbol) = symbol else { return array(data) };
-    let PlainArray { values, shape, input, .. } = symbol.get().numbers.clone();
-    Ok(Array { values, shape, whole: false, input })
+    let numbers = &symbol.get().numbers;
+    let (values, shape) = (numbers.values().clone(), numbers.shape().to_vec());
+    Ok(Array { values, shape, whole: false, input: numbers.input })
 }
 
 /// Plain numbers, as `clathrate._reading` hands them over: one of Python's numbers, or a NumPy array of a
@@ -165,7 +166,7 @@ pub fn matrix_shape(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(usize
 pub fn matrix(data: &Bound<'_, PyAny>, right: &[usize]) -> PyResult<(Vec<f64>, usize, usize)> {
     let (rows, columns) = matrix_shape(data, right)?;
     let values = match plain_symbol(data) {
-        Some(symbol) => symbol.get().numbers.values.clone(),
+        Some(symbol) => symbol.get().numbers.values().clone(),
         None => array(data)?.values,
     };
     let values = values.into_real().map_err(|error| raise(data.py(), error))?;

@@ -1,6 +1,6 @@
 //! Evaluation keys: what computing on ciphertexts needs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clathrate_ckks::file::FileReader;
@@ -193,8 +193,8 @@ impl PyEvaluationKeys {
 
     // The file that `load` with `trusted_map` read.
     #[getter]
-    fn file(&self) -> Option<&Path> {
-        self.file.as_deref()
+    fn file(&self) -> Option<PathBuf> {
+        self.file.clone()
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -70,7 +70,7 @@ pub fn convolved<'py>(
     }
     let (images, kernel) = (array(x)?.plain(), array(kernel)?.plain());
     let (values, shape) =
-        detached(py, || convolution.of_numbers((&images.values, &images.shape), kernel.kernel()))?;
+        detached(py, || convolution.of_numbers((images.values(), images.shape()), kernel.kernel()))?;
     to_numpy(py, values, &shape)
 }
 

@@ -228,7 +228,7 @@ impl PyProgram {
             .graph()
             .constants
             .iter()
-            .map(|constant| constant.shape.iter().product::<usize>())
+            .map(|constant| constant.shape().iter().product::<usize>())
             .sum::<usize>()
     }
 }
@@ -319,7 +319,7 @@ impl PyProgram {
         let graph = self.program.graph();
         let nodes = serde_json::to_string(&graph.nodes)
             .map_err(|_| raise(py, CkksError::Internal { operation: "the operations of a program" }))?;
-        let constants = graph.constants.iter().map(|own| to_numpy(py, own.values.clone(), &own.shape));
+        let constants = graph.constants.iter().map(|own| to_numpy(py, own.values().clone(), own.shape()));
         let place = |place: &Option<usize>| place.map_or(-1, |place| place as i64);
         let places = graph.places.iter().map(|list| list.iter().map(place).collect()).collect();
         Ok((nodes, constants.collect::<PyResult<Vec<_>>>()?, places, self.program.results().to_vec()))

@@ -90,6 +90,7 @@ const CRATES: [Layers; 6] = [
         name: "ckks",
         order: &[
             "progress",
+            "byproducts",
             "file",
             "shape",
             "names",

@@ -9,7 +9,7 @@ use super::subscripts::{Subscripts, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray, PlainInput};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::encrypted_matrix;
-use crate::circuits::linear::blocks::multiply_rows;
+use crate::circuits::linear::blocks::{PlainRows, multiply_rows};
 use crate::circuits::linear::gather::is_movable;
 use crate::circuits::matrix::{self, Weights};
 use crate::encoding::Matrix;
@@ -284,8 +284,9 @@ impl EncryptedArray {
         };
         let size = if row_first { [columns, rows] } else { [rows, columns] };
         check_entries((rows, columns), matrix.values.len(), ROW_PRODUCT)?;
+        let kept = &matrix.kept;
         let matrix = RowMatrix { values: (&matrix.values).into(), width: columns, transposed: row_first };
-        self.map_settled(|evaluator, x| multiply_rows(evaluator, x, matrix, size))
+        self.map_settled(|evaluator, x| multiply_rows(evaluator, x, &PlainRows { matrix, size, kept }))
     }
 
     /// `self @ other` for encrypted matrices, stacks of matrices and vectors, as NumPy multiplies them.

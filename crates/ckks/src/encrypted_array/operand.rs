@@ -3,7 +3,8 @@
 use rustfft::num_complex::Complex64;
 
 use super::EncryptedArray;
-use crate::circuits::linear::convolution::{KeptMaps, Kernel};
+use crate::byproducts::Byproducts;
+use crate::circuits::linear::convolution::Kernel;
 use crate::encoding::values::Values;
 use crate::error::{CkksError, place};
 use crate::evaluation::broadcasting::broadcast_sources;
@@ -11,14 +12,14 @@ use crate::evaluation::broadcasting::broadcast_sources;
 /// Plain numbers with a shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlainArray {
-    /// The numbers, row-major.
-    pub values: Values,
+    /// The numbers, row-major. They do not change.
+    pub(crate) values: Values,
     /// The lengths of the axes; none for a single number.
-    pub shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
     /// While a function is recorded, the plain input of the program that these numbers stand for.
     pub input: Option<PlainInput>,
-    /// The maps of these numbers as a kernel; clones share them.
-    pub(crate) kept: KeptMaps,
+    /// The maps of these numbers as a matrix or a kernel; clones share them.
+    pub(crate) kept: Byproducts,
 }
 
 /// A plain input of a recording.
@@ -71,7 +72,19 @@ impl PlainArray {
     /// Numbers of this shape.
     #[must_use]
     pub fn new(values: Values, shape: Vec<usize>) -> Self {
-        Self { values, shape, input: None, kept: KeptMaps::default() }
+        Self { values, shape, input: None, kept: Byproducts::default() }
+    }
+
+    /// The numbers, row-major.
+    #[must_use]
+    pub fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// The lengths of the axes; none for a single number.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
     }
 
     /// The numbers as the kernel of a convolution.

@@ -367,7 +367,9 @@ impl Program {
         }
         Err(CkksError::Unsuitable {
             operation: "an operation of a program",
-            reason: format!("an array cannot be value {value} of this program: use the same program everywhere"),
+            reason: format!(
+                "an array cannot be value {value} of this program: use the same program everywhere"
+            ),
         })
     }
 

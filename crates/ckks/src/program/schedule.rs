@@ -266,8 +266,9 @@ pub(super) type AfterNode<'a> =
 
 /// Computes the value of a node from its operands, each in its place, unless the run has failed meanwhile.
 pub(super) type Compute<'a> = &'a (
-    dyn Fn(usize, &[Option<EncryptedArray>], &dyn Fn() -> bool) -> Result<EncryptedArray, CkksError> + Sync
-);
+        dyn Fn(usize, &[Option<EncryptedArray>], &dyn Fn() -> bool) -> Result<EncryptedArray, CkksError>
+            + Sync
+    );
 
 /// Nodes that are computed side by side.
 struct Crew<'c, 'g> {

@@ -14,7 +14,7 @@ use clathrate_ckks::file::{FileReader, Stored};
 use clathrate_ckks::program::{
     Arrangement, Executor, FunctionRecording, Program, RecordedFunction, RunOptions, TaskValue,
 };
-use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Event, Progress, Runtime};
+use clathrate_ckks::{Ciphertext, CkksError, EvaluationKeys, Evaluator, Event, Level, Progress, Runtime};
 
 /// The same program on so many threads.
 fn on_threads(program: &Program, threads: usize) -> Program {
@@ -301,11 +301,19 @@ fn operations_that_others_compute_give_the_same_bits() {
     }
 }
 
+/// The wide program, its keys, its inputs and its results with these keys.
+fn wide_with_keys() -> (Program, EvaluationKeys, Vec<Ciphertext>, Vec<Arc<Ciphertext>>) {
+    let program = compiled(wide(), "insecure_deep").expect("compiles");
+    let owner = secret(program.params(), 98);
+    let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+    let data = encrypted(&program, &owner);
+    let expected = program.run(&Evaluator::with_keys(keys.clone()), &data, &[]).expect("runs");
+    (program, keys, data, expected)
+}
+
 #[test]
 fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() {
-    let (program, _, data, expected) = wide_run(1);
-    let owner = secret(program.params(), 95);
-    let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+    let (program, keys, data, expected) = wide_with_keys();
     let run = |elsewhere: &Elsewhere| {
         let options = RunOptions { executor: Some(elsewhere), ..RunOptions::default() };
         program.run_with(&Evaluator::new(program.params()), &data, &[], options)
@@ -314,9 +322,12 @@ fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() 
     assert_same("all well", &run(&elsewhere).expect("runs"), &expected);
     // An array of another level, or of another shape.
     elsewhere.answer = |_, value, found| {
-        let own = Evaluator::new(found.data.params());
-        let lower = own.drop_to_level(&found.data, Level(0)).expect("a lower level");
-        Ok(if value == 5 { TaskValue { data: Arc::new(lower), sum_of: None } } else { found })
+        if value != 5 {
+            return Ok(found);
+        }
+        let below = Level(found.data.level().0 - 1);
+        let lower = Evaluator::new(found.data.params()).drop_to_level(&found.data, below).expect("lower");
+        Ok(TaskValue { data: Arc::new(lower), sum_of: None })
     };
     let text = run(&elsewhere).expect_err("another level").to_string();
     assert!(text.contains("cannot be value 5 of this program"), "{text}");
@@ -325,7 +336,8 @@ fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() 
     let error = run(&elsewhere).expect_err("a failure");
     assert!(matches!(error, CkksError::Internal { operation: "elsewhere" }), "{error}");
     // Without keys there, the operation fails there.
-    let elsewhere = Elsewhere { evaluator: Evaluator::new(program.params()), ..Elsewhere::new(&program, &keys) };
+    let elsewhere =
+        Elsewhere { evaluator: Evaluator::new(program.params()), ..Elsewhere::new(&program, &keys) };
     assert!(matches!(run(&elsewhere).expect_err("no keys"), CkksError::NoKeys { .. }));
     // Operands that were not given, that cannot be the program's, and operations that there are none of.
     let elsewhere = Elsewhere::new(&program, &keys);
@@ -341,9 +353,7 @@ fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() 
 
 #[test]
 fn runs_that_others_compute_are_stored_and_go_on() {
-    let (program, _, data, expected) = wide_run(1);
-    let owner = secret(program.params(), 95);
-    let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+    let (program, keys, data, expected) = wide_with_keys();
     let folder = tempfile::tempdir().expect("a folder");
     let mut counts = Vec::new();
     for reports in [40, usize::MAX] {

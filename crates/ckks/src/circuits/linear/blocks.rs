@@ -11,19 +11,30 @@
 //! Source: Juvekar, Vaikuntanathan, Chandrakasan (USENIX Security 2018), the hybrid method; differs:
 //! polynomials are added before the rotations.
 
+use std::sync::Arc;
+
 use clathrate_lattice::Level;
 
 use super::LinearTransform;
 use super::gather::{in_rows_alone, is_movable, zeros};
-use crate::arrays::estimate::Along;
+use crate::arrays::estimate::{Along, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
+use crate::byproducts::Byproducts;
 use crate::embedding::encoding_errors;
 use crate::encoding::linear::{Fold, RowMatrix};
 use crate::error::CkksError;
 use crate::evaluation::evaluator::LevelsNeeded;
 use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks, with_columns};
 
-/// The product of a matrix, `rows x columns`, with each row of `x`.
+/// A plain matrix that multiplies rows, `rows x columns`.
+pub(crate) struct PlainRows<'m> {
+    pub(crate) matrix: RowMatrix<'m>,
+    pub(crate) size: [usize; 2],
+    /// Where its maps are kept.
+    pub(crate) kept: &'m Byproducts,
+}
+
+/// The product of a matrix with each row of `x`.
 ///
 /// # Errors
 /// Those of [`LinearTransform::from_matrix`] and [`LinearTransform::apply`]; [`CkksError::Unsuitable`] for
@@ -31,105 +42,170 @@ use crate::evaluation::{Evaluator, check_chunks, doublings, selected_chunks, wit
 pub(crate) fn multiply_rows(
     evaluator: &Evaluator,
     x: &Ciphertext,
-    matrix: RowMatrix<'_>,
-    [rows, columns]: [usize; 2],
+    matrix: &PlainRows<'_>,
 ) -> Result<Ciphertext, CkksError> {
-    let whole = ((0, 0), (rows, columns));
+    let [rows, columns] = matrix.size;
     let layout = x.layout();
-    let slots = rows.max(columns).next_power_of_two();
     let is_plain = layout.encoding() == Encoding::Slots && layout.is_plain() && layout.columns() == columns;
     let is_wide = layout.columns() == columns && rows.max(columns) > layout.capacity();
     // Rows in another order, with copies of their numbers, or without room for the row of the result beside
     // other rows.
     let lies_elsewhere = layout.order() != Order::Natural || layout.copies() > 1 || (!is_plain && is_wide);
     if lies_elsewhere && layout.columns() == columns && is_movable(x) {
-        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, matrix, [rows, columns]);
+        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, matrix);
     }
     if !is_plain {
-        return LinearTransform::block(matrix, whole, Fold::none(slots))?.apply(evaluator, x);
+        let wanted = Wanted { chunks: 1, fold: FoldOf::Slots(rows.max(columns).next_power_of_two()) };
+        return Blocks::of(matrix, wanted)?.map(0)?.apply(evaluator, x);
     }
     if layout.chunks() > 1 {
         check_chunks(x)?;
     }
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    Blocks::of(x, matrix, [rows, columns]).multiply(evaluator, x)
+    // Rows of several polynomials keep their capacity.
+    let fold = FoldOf::Numbers { numbers: layout.capacity(), most: x.params().slot_count() };
+    Blocks::of(matrix, Wanted { chunks: layout.chunks(), fold })?.multiply(evaluator, x)
 }
+
+/// What the maps of a matrix depend on beside its numbers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Wanted {
+    /// The polynomials of a row.
+    chunks: usize,
+    fold: FoldOf,
+}
+
+/// How the maps of a matrix are chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum FoldOf {
+    /// A map of so many slots.
+    Slots(usize),
+    /// As few diagonals as numbers that repeat so, or their results in as many slots, let them have.
+    Numbers { numbers: usize, most: usize },
+}
+
+/// What is kept of a matrix.
+struct RowMaps {
+    size: [usize; 2],
+    transposed: bool,
+    wanted: Wanted,
+    fold: Fold,
+    norms: MatrixNorms,
+    /// The maps of all blocks in order, unless they take too much memory.
+    maps: Option<Vec<Arc<LinearTransform>>>,
+}
+
+/// Maximum of the numbers on the diagonals of maps that are kept with a matrix: 64 MiB.
+const MOST_KEPT: usize = 1 << 22;
 
 /// A matrix in blocks of the slots of a polynomial, with as few diagonals as the numbers or the results
 /// repeat.
 struct Blocks<'m> {
     matrix: RowMatrix<'m>,
-    size: [usize; 2],
-    /// The polynomials of a row.
-    chunks: usize,
-    fold: Fold,
+    known: Arc<RowMaps>,
 }
 
-impl<'m> Blocks<'m> {
-    fn of(x: &Ciphertext, matrix: RowMatrix<'m>, size: [usize; 2]) -> Self {
-        let (layout, most) = (x.layout(), x.params().slot_count());
-        // Rows of several polynomials keep their capacity.
-        let (numbers, chunks) = (layout.capacity(), layout.chunks());
+/// The first row and the first column of a block, and its rows and columns.
+type Block = ((usize, usize), (usize, usize));
+
+/// The blocks of a matrix, `rows x columns`, for rows of so many polynomials: by polynomial of the results.
+fn blocks_of([rows, columns]: [usize; 2], chunks: usize, fold: Fold) -> Vec<Block> {
+    let Fold { slots, numbers, .. } = fold;
+    let of_rows = |first: usize| {
+        let height = slots.min(rows - first);
+        let width = move |column: usize| numbers.min(columns - column);
+        (0..chunks).map(move |chunk| ((first, chunk * numbers), (height, width(chunk * numbers))))
+    };
+    (0..rows).step_by(slots).flat_map(of_rows).collect()
+}
+
+/// The number of diagonals of each block.
+fn diagonals_of(matrix: RowMatrix<'_>, size: [usize; 2], chunks: usize, fold: Fold) -> Vec<usize> {
+    let count = |(place, (rows, columns)): Block| {
+        let mut shifts = vec![false; fold.slots];
+        matrix.for_each(place, (rows, columns), |row, column, _, _| {
+            shifts[fold.place(row, column).0] = true;
+        });
+        shifts.into_iter().filter(|&some| some).count()
+    };
+    blocks_of(size, chunks, fold).into_iter().map(count).collect()
+}
+
+impl RowMaps {
+    fn new(rows: &PlainRows<'_>, wanted: Wanted) -> Result<Self, CkksError> {
+        let (matrix, size, chunks) = (rows.matrix, rows.size, wanted.chunks);
+        let fold = match wanted.fold {
+            FoldOf::Slots(slots) => Fold::none(slots),
+            FoldOf::Numbers { numbers, most } => Self::fold(matrix, size, (chunks, numbers, most)),
+        };
+        let diagonals: usize = diagonals_of(matrix, size, chunks, fold).into_iter().sum();
+        let map = |block: Block| LinearTransform::block(matrix, block, fold).map(Arc::new);
+        let maps = if diagonals.saturating_mul(fold.slots) <= MOST_KEPT {
+            Some(blocks_of(size, chunks, fold).into_iter().map(map).collect::<Result<_, _>>()?)
+        } else {
+            None
+        };
+        Ok(Self { size, transposed: matrix.transposed, wanted, fold, norms: matrix.norms(size), maps })
+    }
+
+    /// The fold with the least work.
+    fn fold(matrix: RowMatrix<'_>, size: [usize; 2], (chunks, numbers, most): (usize, usize, usize)) -> Fold {
         let results = match chunks {
             1 => size[0].next_power_of_two().min(most),
             _ => size[0].next_power_of_two().min(numbers),
         };
         let slots = numbers.max(results);
-        let with = |results: usize| Self { matrix, size, chunks, fold: Fold { slots, numbers, results } };
-        let wide = with(slots);
+        let with = |results: usize| Fold { slots, numbers, results };
         if results == slots {
-            return wide;
+            return with(slots);
         }
-        let repeated = with(results);
-        let work = |own: &Self| own.diagonals().into_iter().map(work_of).sum::<f64>();
+        let work =
+            |fold: Fold| diagonals_of(matrix, size, chunks, fold).into_iter().map(work_of).sum::<f64>();
         let steps = f64::from((slots / results).trailing_zeros());
-        if work(&repeated) + steps < work(&wide) { repeated } else { wide }
+        if work(with(results)) + steps < work(with(slots)) { with(results) } else { with(slots) }
     }
+}
 
-    /// The blocks, by polynomial of the results: the first row, and for each polynomial of the numbers the
-    /// first column and the sizes.
-    fn places(&self) -> impl Iterator<Item = (usize, Vec<(usize, [usize; 2])>)> + use<'_> {
-        let ([rows, columns], Fold { slots, numbers, .. }) = (self.size, self.fold);
-        (0..rows).step_by(slots).map(move |first| {
-            let height = slots.min(rows - first);
-            let block = |chunk: usize| (chunk * numbers, [height, numbers.min(columns - chunk * numbers)]);
-            (first, (0..self.chunks).map(block).collect())
-        })
-    }
-
-    /// The number of diagonals of each block.
-    fn diagonals(&self) -> Vec<usize> {
-        let count = |place: (usize, usize), [rows, columns]: [usize; 2]| {
-            let mut shifts = vec![false; self.fold.slots];
-            self.matrix.for_each(place, (rows, columns), |row, column, _, _| {
-                shifts[self.fold.place(row, column).0] = true;
-            });
-            shifts.into_iter().filter(|&some| some).count()
+impl<'m> Blocks<'m> {
+    /// The maps that are kept with the matrix, or are from now on.
+    fn of(rows: &PlainRows<'m>, wanted: Wanted) -> Result<Self, CkksError> {
+        let same = |own: &RowMaps| {
+            own.wanted == wanted && own.size == rows.size && own.transposed == rows.matrix.transposed
         };
-        let blocks = self.places().flat_map(|(first, blocks)| {
-            blocks.into_iter().map(move |(column, size)| ((first, column), size))
-        });
-        blocks.map(|(place, size)| count(place, size)).collect()
+        let known = rows.kept.get(same, || RowMaps::new(rows, wanted))?;
+        Ok(Self { matrix: rows.matrix, known })
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        blocks_of(self.known.size, self.known.wanted.chunks, self.known.fold)
+    }
+
+    /// The map of a block.
+    fn map(&self, block: usize) -> Result<Arc<LinearTransform>, CkksError> {
+        match &self.known.maps {
+            Some(maps) => Ok(maps[block].clone()),
+            None => LinearTransform::block(self.matrix, self.blocks()[block], self.known.fold).map(Arc::new),
+        }
     }
 
     fn multiply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let (Fold { slots, numbers, results }, [rows, columns]) = (self.fold, self.size);
-        let wide = x.layout().with_capacity(slots)?.with_padding(Padding::Dirty);
+        let (Fold { slots, numbers, results }, [rows, _]) = (self.known.fold, self.known.size);
+        let count = self.known.wanted.chunks;
         // The maps move noise alone; what is known of the numbers follows from the whole matrix.
+        let wide = x.layout().with_capacity(slots)?.with_padding(Padding::Dirty);
         let moved = x.clone().rearranged(x.shape().to_vec(), wide).estimated(Estimate::without_numbers);
         let chunks: Vec<Ciphertext> =
-            (0..self.chunks).map(|chunk| selected_chunks(&moved, chunk..chunk + 1)).collect();
+            (0..count).map(|chunk| selected_chunks(&moved, chunk..chunk + 1)).collect();
         let mut parts = Vec::with_capacity(rows.div_ceil(slots));
         let (mut rounding, mut terms, mut complex) = ((0.0f64, 0.0f64), 0, x.is_complex());
-        for (first, blocks) in self.places() {
+        for (part, first) in (0..rows).step_by(slots).enumerate() {
             let (mut sum, mut own_terms): (Option<Ciphertext>, usize) = (None, 0);
-            for (chunk, (column, [height, width])) in chunks.iter().zip(blocks) {
-                let block =
-                    LinearTransform::block(self.matrix, ((first, column), (height, width)), self.fold)?;
+            for (index, chunk) in chunks.iter().enumerate() {
+                let block = self.map(part * count + index)?;
                 if block.is_zero() {
                     continue;
                 }
-                let plan = block.kept_plan(evaluator, x)?;
+                let plan = block.kept_plan_of(evaluator, x)?;
                 let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
                 rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
                 complex |= block.is_complex();
@@ -157,8 +233,7 @@ impl<'m> Blocks<'m> {
         // same.
         let count = terms as f64;
         let rounding = (rounding.0 * count.sqrt(), rounding.1 * count);
-        let norms = self.matrix.norms([rows, columns]);
-        let kept = x.estimate.clone().mapped(Along::Columns, &norms, rounding).copied(slots);
+        let kept = x.estimate.clone().mapped(Along::Columns, &self.known.norms, rounding).copied(slots);
         // Copies of a sum have the same noise.
         let period = if results < slots { slots } else { 1 };
         let whole = in_chunks(parts, rows);

@@ -11,7 +11,6 @@
 //! Reagen (ASPLOS 2025).
 
 use std::ops::{Add, Mul};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
@@ -20,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::gather::{NumberMaps, check_movable, in_lanes, map_entries};
 use crate::arrays::estimate::{Along, MatrixNorms, mixed_name, name_of_all};
 use crate::arrays::{Ciphertext, Layout, Padding, count_of};
+use crate::byproducts::Byproducts;
 use crate::encoding::values::{Values, hash_words};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -265,32 +265,7 @@ impl KernelNorms {
 pub struct Kernel<'k> {
     pub(crate) values: &'k Values,
     pub(crate) shape: &'k [usize],
-    pub(crate) kept: &'k KeptMaps,
-}
-
-/// The maps that were made last of a kernel. Kernels are equal whatever was made of them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KeptMaps(Arc<Mutex<Option<Arc<KernelMaps>>>>);
-
-impl PartialEq for KeptMaps {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl KeptMaps {
-    /// The maps that are kept, if they are the `wanted` ones, or else those that `make` makes.
-    pub(crate) fn maps(
-        &self,
-        wanted: impl Fn(&KernelMaps) -> bool,
-        make: impl FnOnce() -> Result<KernelMaps, CkksError>,
-    ) -> Result<Arc<KernelMaps>, CkksError> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref().filter(|own| wanted(own)) {
-            Some(own) => Ok(own.clone()),
-            None => Ok(kept.insert(Arc::new(make()?)).clone()),
-        }
-    }
+    pub(crate) kept: &'k Byproducts,
 }
 
 impl<'k> Kernel<'k> {
@@ -373,8 +348,8 @@ impl Call<'_> {
         let to =
             in_lanes(&shape, x.params().degree())?.of_numbers(x.is_complex()).with_padding(Padding::Zero);
         let digest = self.digest(x.layout(), &to, weights);
-        let maps = self.kernel.kept.maps(
-            |own| own.digest == digest,
+        let maps = self.kernel.kept.get(
+            |own: &KernelMaps| own.digest == digest,
             || {
                 let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
                     let entry = self.to.map_or(Some(entry), |to| to.places[entry]);
@@ -386,7 +361,7 @@ impl Call<'_> {
                         }
                     });
                 })?;
-                Ok(KernelMaps { digest, maps, known: KernelNorms::new(&sizes, weights) })
+                Ok::<_, CkksError>(KernelMaps { digest, maps, known: KernelNorms::new(&sizes, weights) })
             },
         )?;
         let KernelNorms { norms, times, name } = maps.known;

@@ -186,7 +186,7 @@ impl<'p> Builder<'p> {
             self.push(Value::Part(degree), Scaling::Asked, vec![], vec![(base, factor)], (constant, whole));
             return;
         }
-        let split = polynomial.kept.of(&coefficients, self.basis);
+        let split = polynomial.split_of(&coefficients, self.basis);
         let mut powers = std::collections::BTreeMap::from([(1, base)]);
         for (&index, &(a, b)) in &split.chain {
             let subtracted = powers.get(&(a - b)).copied();

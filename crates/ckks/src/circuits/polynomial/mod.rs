@@ -9,15 +9,17 @@
 //! [`PolynomialPlan`] from coefficients and parameters, without ciphertexts;
 //! [`Polynomial::apply`] executes it.
 
+use std::convert::Infallible;
 use std::f64::consts::PI;
 use std::ops::Mul;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 use crate::arrays::Ciphertext;
 use crate::arrays::estimate::name_of;
+use crate::byproducts::Byproducts;
 use crate::error::CkksError;
 
 mod build;
@@ -102,28 +104,11 @@ pub struct Polynomial {
     /// Whether all numbers are in the domain by the caller's word: a function that numbers below zero do not
     /// have.
     is_by_word: bool,
-    kept: KeptSplit,
+    kept: Byproducts,
 }
 
-/// The split of a polynomial's coefficients, which takes longer to find than the rest of a plan; clones share
-/// it, and polynomials are equal whether it was found or not.
-#[derive(Debug, Clone, Default)]
-struct KeptSplit(Arc<OnceLock<(Vec<Complex64>, Arc<Split>)>>);
-
-impl PartialEq for KeptSplit {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl KeptSplit {
-    /// The split of these coefficients.
-    fn of(&self, coefficients: &[Complex64], basis: PolynomialBasis) -> Arc<Split> {
-        let find = || (coefficients.to_vec(), Arc::new(split(coefficients, basis)));
-        let (known, found) = self.0.get_or_init(find);
-        if known == coefficients { found.clone() } else { Arc::new(split(coefficients, basis)) }
-    }
-}
+/// Coefficients and their split, which takes longer to find than the rest of a plan.
+type Known = (Vec<Complex64>, Arc<Split>);
 
 /// Relative excess of a bound over the domain that is attributed to rounding.
 const ROUNDED: f64 = 1e-9;
@@ -132,6 +117,13 @@ const ROUNDED: f64 = 1e-9;
 pub const UNIT_DOMAIN: (f64, f64) = (-1.0, 1.0);
 
 impl Polynomial {
+    /// The split of these coefficients, which are those of a part of the polynomial.
+    fn split_of(&self, coefficients: &[Complex64], basis: PolynomialBasis) -> Arc<Split> {
+        let find = || Ok::<Known, Infallible>((coefficients.to_vec(), Arc::new(split(coefficients, basis))));
+        let Ok(known) = self.kept.get(|own: &Known| own.0 == coefficients, find);
+        known.1.clone()
+    }
+
     /// A polynomial of real `coefficients`, lowest degree first; `domain` is mapped to `[-1, 1]`.
     ///
     /// Range: at most [`MAX_DEGREE`]` + 1` finite coefficients; a finite, proper interval.
@@ -178,7 +170,7 @@ impl Polynomial {
         }
         check_degree(coefficients.len() - 1)?;
         check_domain(domain)?;
-        Ok(Self { coefficients, basis, domain, is_by_word: false, kept: KeptSplit::default() })
+        Ok(Self { coefficients, basis, domain, is_by_word: false, kept: Byproducts::default() })
     }
 
     /// The Chebyshev interpolant of a real or complex `function`: equal to it at the `degree + 1` points

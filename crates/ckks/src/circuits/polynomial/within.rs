@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use rustfft::num_complex::Complex64;
 
 use super::{MAX_DEGREE, Polynomial, PolynomialBasis, check_domain};
+use crate::byproducts::Byproducts;
 use crate::error::CkksError;
 
 /// Intervals between the points at which errors are measured: four per degree, so that errors between the
@@ -104,7 +105,7 @@ impl Polynomial {
                     basis: PolynomialBasis::Chebyshev,
                     domain,
                     is_by_word: false,
-                    kept: super::KeptSplit::default(),
+                    kept: Byproducts::default(),
                 });
             }
             if worst.0 < best.0 {
