@@ -22,6 +22,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use serde::{Deserialize, Serialize};
 
 use self::masks::Masks;
+pub(crate) use self::moves::Gathered;
 use self::names::StoredName;
 pub(crate) use self::names::{mixed_name, name_of, name_of_all};
 pub(crate) use self::norms::MatrixNorms;

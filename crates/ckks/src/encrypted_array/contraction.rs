@@ -23,20 +23,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use blake3::Hasher;
+
 use super::rolled::Rolled;
 use super::subscripts::{EINSUM, Subscripts, check_terms};
 use super::{ArrayOperation, EncryptedArray, PlainArray};
-use crate::arrays::{Ciphertext, Encoding, Layout};
+use crate::arrays::{Ciphertext, Encoding, Layout, count_of};
 use crate::circuits::encrypted_matrix;
 use crate::circuits::linear::convolution::Call;
 use crate::circuits::linear::gather::{gather, in_lanes, map_numbers};
-use crate::circuits::linear::in_place::{InPlace, Terms};
+use crate::circuits::linear::in_place::{InPlace, Squares, Terms};
 use crate::circuits::linear::routing::work_of_array;
 use crate::circuits::linear::work::Work;
 use crate::circuits::linear::{Convolution, Placement};
 use crate::encoding::values::Values;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
+use crate::evaluation::kept::{Keepable, shared_plan};
 
 /// Products of two arrays that have more terms are computed of rolled arrays where they can be and their rows
 /// are not short, without a look at other ways.
@@ -78,61 +81,11 @@ impl EncryptedArray {
             |own: &Self| Ok::<_, CkksError>(own.brought_to_slots(holder)?.unwrap_or_else(|| own.clone()));
         let (left, right) = (slots(self)?.settled_by(evaluator)?, slots(other)?.settled_by(evaluator)?);
         left.check_room_for_another(EINSUM)?;
-        let most = if evaluator.bootstraps() { usize::MAX } else { left.level().min(right.level()).0 };
-        let shape = subscripts.shape(left.shape(), right.shape())?;
-        let rolled = Rolled::new(subscripts, [left.shape(), right.shape()], [left.layout(), right.layout()]);
-        let rolled = rolled.filter(|own| own.work.levels <= most);
-        let is_square = Arc::ptr_eq(&left, &right);
-        if let Some(rolled) = &rolled
-            && rolled.work.price().is_finite()
-            && rolled.is_wide()
-            && !is_square
-            && subscripts.count(left.shape(), right.shape())? > ALWAYS_ROLLED
-        {
-            return holder.beside(rolled.run(evaluator, (&left, &right), &shape)?);
-        }
-        let (shape, [of_left, of_right]) = subscripts.terms(left.shape(), right.shape())?;
-        let (shape, terms) = (&shape[..], Terms { left: &of_left, right: &of_right });
-        let sums = Sums::new(&left, shape, terms.left.len())?;
-        let by_terms = |limit: f64| {
-            let is_worth = |least: Work| {
-                let all = least.then(sums.work_of_sums());
-                all.levels <= most && all.price() < limit
-            };
-            let [one, other] = [(&left, terms.left), (&right, terms.right)]
-                .map(|(x, places)| sums.work(x.layout(), places, is_worth));
-            let all = one.beside(other).then(sums.work_of_sums());
-            if all.levels <= most { all.price() } else { f64::INFINITY }
-        };
-        // Without rotations for the places of the factors.
-        let least = Work { levels: 1, ..Work::default() }.then(sums.work_of_sums()).price();
-        let way = Way::new(&left, &right, shape, terms, most);
-        let price = way.as_ref().map_or(f64::INFINITY, |way| way.work.price());
-        if let Some(rolled) = rolled
-            && rolled.work.price() < price
-            && (rolled.work.price() < least || rolled.work.price() < by_terms(rolled.work.price()))
-        {
-            let count = shape.iter().product();
-            let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
-            return holder.beside(rolled.run(evaluator, (&left, &right), shape)?.estimated(squares));
-        }
-        if let Some(way) = way
-            && (price < least || price < by_terms(price))
-        {
-            let one = way.left.moved(evaluator, &left)?;
-            let other = if way.is_square { one.clone() } else { way.right.moved(evaluator, &right)? };
-            let terms = Terms {
-                left: way.left.places().unwrap_or(terms.left),
-                right: way.right.places().unwrap_or(terms.right),
-            };
-            return holder.beside(way.sums.run(evaluator, (&one, &other), shape, terms)?);
-        }
-        let [rows, other] = [(&left, terms.left), (&right, terms.right)]
-            .map(|(x, places)| sums.rows_of(evaluator, x, places));
-        let added = sums.added(evaluator, &evaluator.multiply(&rows?, &other?)?)?;
-        let count = shape.iter().product();
-        let squares = |own| if is_square { terms.with_squares(own, &left, count) } else { own };
-        holder.beside(added.estimated(squares))
+        let most = if evaluator.bootstraps() { MOST_LEVELS } else { left.level().min(right.level()).0 };
+        subscripts.shape(left.shape(), right.shape())?;
+        let (operands, is_square) = ([&*left, &*right], Arc::ptr_eq(&left, &right));
+        let plan = SumsPlan::known(subscripts, operands, is_square, most.min(MOST_LEVELS))?;
+        holder.beside(plan.run(evaluator, operands)?)
     }
 
     /// The product of two matrices in coefficients, in the order and read by columns as `matrices` says.
@@ -162,8 +115,8 @@ impl EncryptedArray {
     pub(super) fn sums_of(&self, shape: &[usize], sources: &[usize]) -> Result<Self, CkksError> {
         self.in_slots()?.map_settled(|evaluator, x| {
             check_terms(sources.len())?;
-            let sums = Sums::new(x, shape, sources.len())?;
-            sums.added(evaluator, &sums.rows_of(evaluator, x, sources)?)
+            let sums = Sums::new(x.params().degree(), shape, sources.len())?;
+            sums.added(evaluator, &sums.rows_of(evaluator, x, &sums.sources(sources))?)
         })
     }
 
@@ -230,17 +183,130 @@ impl EncryptedArray {
     }
 }
 
+/// More levels than any way takes.
+const MOST_LEVELS: usize = 16;
+
+/// How sums of products of two arrays are computed.
+struct SumsPlan {
+    shape: Vec<usize>,
+    way: SumsWay,
+    /// Where both are one array.
+    squares: Option<Squares>,
+}
+
+enum SumsWay {
+    Rolled(Rolled),
+    InPlace(Box<Way>),
+    /// The places of the left and the right factors as rows of terms.
+    ByTerms(Sums, [Vec<Option<usize>>; 2]),
+}
+
+impl Keepable for SumsPlan {
+    fn kept_bytes(&self) -> usize {
+        let of = |sources: &[Vec<Option<usize>>; 2]| {
+            sources.iter().map(|own| own.len() * size_of::<Option<usize>>()).sum()
+        };
+        match &self.way {
+            SumsWay::Rolled(rolled) => of(&rolled.sources),
+            SumsWay::InPlace(way) => way.bytes(),
+            SumsWay::ByTerms(_, sources) => of(sources),
+        }
+    }
+}
+
+impl SumsPlan {
+    /// The plan for two arrays in slots, one and the same if `is_square`, which takes at most `most` levels;
+    /// made unless it is known.
+    fn known(
+        subscripts: &Subscripts,
+        operands: [&Ciphertext; 2],
+        is_square: bool,
+        most: usize,
+    ) -> Result<Arc<Self>, CkksError> {
+        let (shapes, layouts) = (operands.map(Ciphertext::shape), operands.map(Ciphertext::layout));
+        let mut purpose = Hasher::new_derive_key("clathrate plan of sums of products");
+        purpose.update(format!("{subscripts:?} {shapes:?} {layouts:?} {is_square} {most}").as_bytes());
+        shared_plan(&purpose, || Self::new(subscripts, (shapes, layouts, is_square), most))
+    }
+
+    fn new(
+        subscripts: &Subscripts,
+        (shapes, layouts, is_square): ([&[usize]; 2], [&Layout; 2], bool),
+        most: usize,
+    ) -> Result<Self, CkksError> {
+        let mut rolled = Rolled::new(subscripts, shapes, layouts).filter(|own| own.work.levels <= most);
+        let is_long = !is_square && subscripts.count(shapes[0], shapes[1])? > ALWAYS_ROLLED;
+        let is_best = |own: &mut Rolled| is_long && own.work.price().is_finite() && own.is_wide();
+        if let Some(rolled) = rolled.take_if(is_best) {
+            let shape = subscripts.shape(shapes[0], shapes[1])?;
+            return Ok(Self { shape, way: SumsWay::Rolled(rolled), squares: None });
+        }
+        let (shape, [of_left, of_right]) = subscripts.terms(shapes[0], shapes[1])?;
+        let terms = Terms { left: &of_left, right: &of_right };
+        let squares = is_square.then(|| Squares::new(terms, count_of(&shape)));
+        let planned = |way: SumsWay| Self { shape: shape.clone(), way, squares };
+        let sums = Sums::new(layouts[0].degree(), &shape, terms.left.len())?;
+        let by_terms = |limit: f64| {
+            let is_worth = |least: Work| {
+                let all = least.then(sums.work_of_sums());
+                all.levels <= most && all.price() < limit
+            };
+            let [one, other] = [(layouts[0], terms.left), (layouts[1], terms.right)]
+                .map(|(from, places)| sums.work(from, places, is_worth));
+            let all = one.beside(other).then(sums.work_of_sums());
+            if all.levels <= most { all.price() } else { f64::INFINITY }
+        };
+        // Without rotations for the places of the factors.
+        let least = Work { levels: 1, ..Work::default() }.then(sums.work_of_sums()).price();
+        let way = Way::new((layouts, is_square), &shape, terms, most);
+        let price = way.as_ref().map_or(f64::INFINITY, |way| way.work.price());
+        if let Some(rolled) = rolled
+            && rolled.work.price() < price
+            && (rolled.work.price() < least || rolled.work.price() < by_terms(rolled.work.price()))
+        {
+            return Ok(planned(SumsWay::Rolled(rolled)));
+        }
+        if let Some(way) = way
+            && (price < least || price < by_terms(price))
+        {
+            return Ok(planned(SumsWay::InPlace(Box::new(way))));
+        }
+        let sources = [sums.sources(terms.left), sums.sources(terms.right)];
+        Ok(planned(SumsWay::ByTerms(sums, sources)))
+    }
+
+    /// The sums of products of these arrays, which lie as the plan says.
+    ///
+    /// # Errors
+    /// Those of [`gather`], of rotations and of products.
+    fn run(&self, evaluator: &Evaluator, [left, right]: [&Ciphertext; 2]) -> Result<Ciphertext, CkksError> {
+        let sums = match &self.way {
+            SumsWay::Rolled(rolled) => rolled.run(evaluator, (left, right), &self.shape)?,
+            SumsWay::InPlace(way) => return way.run(evaluator, [left, right], &self.shape),
+            SumsWay::ByTerms(sums, [of_left, of_right]) => {
+                let (one, other) =
+                    (sums.rows_of(evaluator, left, of_left)?, sums.rows_of(evaluator, right, of_right)?);
+                sums.added(evaluator, &evaluator.multiply(&one, &other)?)?
+            }
+        };
+        Ok(match self.squares {
+            Some(squares) => sums.estimated(|own| squares.among(own, left)),
+            None => sums,
+        })
+    }
+}
+
 /// An array as a factor of products in place: as it is, or gathered first.
 enum Factor {
     AsItIs,
-    Moved { to: Layout, sources: Vec<Option<usize>>, places: Vec<usize> },
+    Moved { to: Layout, sources: Vec<Option<usize>> },
 }
 
 impl Factor {
     fn moved(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
         match self {
             Self::AsItIs => Ok(x.clone()),
-            Self::Moved { to, sources, .. } => {
+            Self::Moved { to, sources } => {
                 gather(evaluator, x, &[to.rows(), to.columns()], Some(*to), sources)
             }
         }
@@ -250,21 +316,23 @@ impl Factor {
     fn moves_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::AsItIs, Self::AsItIs) => true,
-            (Self::Moved { to, sources, .. }, Self::Moved { to: other, sources: others, .. }) => {
+            (Self::Moved { to, sources }, Self::Moved { to: other, sources: others }) => {
                 to == other && sources == others
             }
             _ => false,
         }
     }
 
-    /// The places of the factors of all terms, if they are others than before.
-    fn places(&self) -> Option<&[usize]> {
+    fn bytes(&self) -> usize {
         match self {
-            Self::AsItIs => None,
-            Self::Moved { places, .. } => Some(places),
+            Self::AsItIs => 0,
+            Self::Moved { sources, .. } => sources.len() * size_of::<Option<usize>>(),
         }
     }
 }
+
+/// An array as a factor, and the places of the factors of all terms, if they are others than before.
+type Placed = (Factor, Option<Vec<usize>>);
 
 /// The factors of sums of products as the rows of a matrix: entries that have the same factors have one row.
 struct Vectors {
@@ -295,7 +363,7 @@ impl Vectors {
     }
 
     /// The array that has a row for each vector, or else for each term, `capacity` numbers apart at least.
-    fn moved(&self, places: &[usize], (by_terms, capacity): (bool, usize), degree: usize) -> Option<Factor> {
+    fn moved(&self, places: &[usize], (by_terms, capacity): (bool, usize), degree: usize) -> Option<Placed> {
         let (count, vectors) = (self.rows.len(), self.entries.len());
         let shape = if by_terms { [self.terms, vectors] } else { [vectors, self.terms] };
         let place = |vector: usize, term: usize| {
@@ -309,7 +377,7 @@ impl Vectors {
                 .for_each(|term| sources[place(vector, term)] = Some(places[term * count + entry]));
         }
         let places = (0..places.len()).map(|index| place(self.rows[index % count], index / count)).collect();
-        Some(Factor::Moved { to, sources, places })
+        Some((Factor::Moved { to, sources }, Some(places)))
     }
 }
 
@@ -326,37 +394,35 @@ struct Way {
 impl Way {
     /// The way with the least work that takes at most `most` levels.
     fn new(
-        left: &Arc<Ciphertext>,
-        right: &Arc<Ciphertext>,
+        ([left, right], is_one): ([&Layout; 2], bool),
         shape: &[usize],
         terms: Terms<'_>,
         most: usize,
     ) -> Option<Self> {
         let count: usize = shape.iter().product();
-        let degree = left.params().degree();
-        let is_one = Arc::ptr_eq(left, right);
+        let degree = left.degree();
         let vectors = [terms.left, terms.right].map(|places| Vectors::new(places, count));
         let mut best: Option<Self> = None;
-        let mut consider = |left_factor: Factor, right_factor: Factor| {
-            let layout = |factor: &Factor, x: &Ciphertext| match factor {
-                Factor::AsItIs => *x.layout(),
+        let mut consider = |(left_factor, of_left): Placed, (right_factor, of_right): Placed| {
+            let layout = |factor: &Factor, own: &Layout| match factor {
+                Factor::AsItIs => *own,
                 Factor::Moved { to, .. } => *to,
             };
             let limit = best.as_ref().map_or(f64::INFINITY, |best| best.work.price());
             let own = Terms {
-                left: left_factor.places().unwrap_or(terms.left),
-                right: right_factor.places().unwrap_or(terms.right),
+                left: of_left.as_deref().unwrap_or(terms.left),
+                right: of_right.as_deref().unwrap_or(terms.right),
             };
             let (of_left, of_right) = (layout(&left_factor, left), layout(&right_factor, right));
             let is_square = is_one && left_factor.moves_as(&right_factor);
             let Some(sums) = InPlace::new((&of_left, &of_right, is_square), shape, own) else { return };
             let products = sums.work_of_products();
             let is_worth = |all: Work| all.levels <= most && all.price() < limit;
-            let work = |factor: &Factor, x: &Ciphertext| match factor {
+            let work = |factor: &Factor, own: &Layout| match factor {
                 Factor::AsItIs => Work::default(),
-                Factor::Moved { to, sources, .. } => {
+                Factor::Moved { to, sources } => {
                     let least = |least: Work| is_worth(least.then(products));
-                    work_of_array(x.layout(), to, sources.iter().copied(), least)
+                    work_of_array(own, to, sources.iter().copied(), least)
                 }
             };
             let one = work(&left_factor, left);
@@ -367,17 +433,17 @@ impl Way {
                 best = Some(Self { left: left_factor, right: right_factor, is_square, sums, work });
             }
         };
-        consider(Factor::AsItIs, Factor::AsItIs);
+        consider((Factor::AsItIs, None), (Factor::AsItIs, None));
         if let [Some(of_left), Some(of_right)] = &vectors {
             for by_terms in [false, true] {
                 let one =
                     |vectors: &Vectors, places, capacity| vectors.moved(places, (by_terms, capacity), degree);
                 let both = of_left.entries.len().max(of_right.entries.len());
-                if let Some(right_factor) = one(of_right, terms.right, left.layout().capacity()) {
-                    consider(Factor::AsItIs, right_factor);
+                if let Some(right_factor) = one(of_right, terms.right, left.capacity()) {
+                    consider((Factor::AsItIs, None), right_factor);
                 }
-                if let Some(left_factor) = one(of_left, terms.left, right.layout().capacity()) {
-                    consider(left_factor, Factor::AsItIs);
+                if let Some(left_factor) = one(of_left, terms.left, right.capacity()) {
+                    consider(left_factor, (Factor::AsItIs, None));
                 }
                 if let (Some(left_factor), Some(right_factor)) = (
                     one(of_left, terms.left, if by_terms { both } else { 1 }),
@@ -388,6 +454,21 @@ impl Way {
             }
         }
         best
+    }
+
+    fn run(
+        &self,
+        evaluator: &Evaluator,
+        [left, right]: [&Ciphertext; 2],
+        shape: &[usize],
+    ) -> Result<Ciphertext, CkksError> {
+        let one = self.left.moved(evaluator, left)?;
+        let other = if self.is_square { one.clone() } else { self.right.moved(evaluator, right)? };
+        self.sums.run(evaluator, (&one, &other), shape)
+    }
+
+    fn bytes(&self) -> usize {
+        self.left.bytes() + self.right.bytes() + self.sums.bytes()
     }
 }
 
@@ -403,8 +484,7 @@ struct Sums {
 
 impl Sums {
     /// Sums of `terms` numbers in all as an array of shape `shape`.
-    fn new(x: &Ciphertext, shape: &[usize], terms: usize) -> Result<Self, CkksError> {
-        let degree = x.params().degree();
+    fn new(degree: usize, shape: &[usize], terms: usize) -> Result<Self, CkksError> {
         let result = Layout::new(shape, Encoding::Slots, degree)?;
         let entries = result.rows() * result.columns();
         if terms == 0 || !terms.is_multiple_of(entries) {
@@ -418,7 +498,7 @@ impl Sums {
         // A row of the result starts where a row of lanes would, or a polynomial.
         let stride = result.capacity() * result.chunks();
         let numbers = if result.rows() == 1 { result.columns() } else { result.rows() * stride };
-        let lanes = (x.params().slot_count() / numbers.next_power_of_two()).max(1);
+        let lanes = (degree / 2 / numbers.next_power_of_two()).max(1);
         let count = terms / entries;
         let count = count.next_multiple_of(lanes.min(count.next_power_of_two()));
         let rows = in_lanes(&[count, numbers], degree)?;
@@ -448,15 +528,14 @@ impl Sums {
         sources
     }
 
-    /// The entries of `x` at `places` as rows of terms.
+    /// The entries of `x` at these places as rows of terms.
     fn rows_of(
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        places: &[usize],
+        sources: &[Option<usize>],
     ) -> Result<Ciphertext, CkksError> {
-        let sources = self.sources(places);
-        gather(evaluator, x, &[self.rows.rows(), self.rows.columns()], Some(self.rows), &sources)
+        gather(evaluator, x, &[self.rows.rows(), self.rows.columns()], Some(self.rows), sources)
     }
 
     /// The sum of all rows as the result.

@@ -62,7 +62,7 @@ pub(super) struct Rolled {
     /// The slots of a row.
     capacity: usize,
     /// The places in both arrays from which the slots of both factors come.
-    sources: [Vec<Option<usize>>; 2],
+    pub(super) sources: [Vec<Option<usize>>; 2],
     /// How both factors lie: each polynomial is a row.
     factors: [Layout; 2],
     /// How the products lie.

@@ -4,10 +4,12 @@
 //! spent, a new plan takes the place of plans that were not used since it was last asked for. So a
 //! computation that uses more than fits, again and again, keeps the same plans all the time, and encodes the
 //! others for each use; a dry run counts on this ([`Recording`](super::recording::Recording)).
+//!
+//! Plans without plaintexts that follow from places and sizes alone are shared by the whole process.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use blake3::{Hash, Hasher};
 
@@ -25,7 +27,7 @@ pub(crate) trait Keepable: Any + Send + Sync {
     fn kept_bytes(&self) -> usize;
 
     /// Tells the plan that it is not kept, so that there is no use in keeping its plaintexts.
-    fn pass(&mut self);
+    fn pass(&mut self) {}
 }
 
 /// A plan that is kept.
@@ -143,6 +145,24 @@ impl KeptPlans {
     }
 }
 
+/// Bytes of the plans that all evaluators share.
+const SHARED_BYTES: usize = 128 << 20;
+
+/// Plans that follow from places and sizes alone: they have no plaintexts, and serve all parameters.
+static SHARED: LazyLock<KeptPlans> = LazyLock::new(KeptPlans::default);
+
+/// The plan for a purpose, which `make` makes unless this process has it. It must follow from the purpose, for
+/// all parameters, so that a run, and each dry run of a search, has the same.
+///
+/// # Errors
+/// Those of `make`.
+pub(crate) fn shared_plan<P: Keepable>(
+    purpose: &Hasher,
+    make: impl FnOnce() -> Result<P, CkksError>,
+) -> Result<Arc<P>, CkksError> {
+    SHARED.plan(purpose, SHARED_BYTES, make, |_| {})
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,8 +190,6 @@ mod tests {
         fn kept_bytes(&self) -> usize {
             0
         }
-
-        fn pass(&mut self) {}
     }
 
     const BUDGET: usize = 100;

@@ -10,6 +10,72 @@ use super::source::{Source, Tails, share};
 use super::{Along, EVERYWHERE, Estimate, LEFT_FACTOR, TRANSPOSED};
 use crate::arrays::layout::Layout;
 
+/// What estimates need to know of numbers that are taken from other places. It depends on the places alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gathered {
+    /// Names the places.
+    salt: u64,
+    /// How often a number is taken at most: in all, in a column of the result, and in a row.
+    times: usize,
+    in_column: usize,
+    in_row: usize,
+    /// Whether rows are taken whole, or parts of them in the same places of all.
+    by_places: bool,
+    /// Rows that share a polynomial and take equal numbers from different slots, whose errors are
+    /// independent, and the most rows in the same slots.
+    lanes: usize,
+    most: f64,
+}
+
+/// How often a key occurs at most; 1 without keys.
+fn most_alike(mut keys: Vec<(usize, usize)>) -> usize {
+    keys.sort_unstable();
+    keys.chunk_by(|one, other| one == other).map(<[_]>::len).max().unwrap_or(1)
+}
+
+impl Gathered {
+    /// The numbers at `sources` of an array that lies as `from`, for one that lies as `to`.
+    pub(crate) fn new(sources: &[Option<usize>], (from, to): (&Layout, &Layout)) -> Self {
+        let place = |source: &Option<usize>| source.map_or(u64::MAX, |source| source as u64);
+        let salt = sources.iter().fold(23, |salt, source| mixed_name(salt, place(source)));
+        let columns = to.columns();
+        let mut counts = vec![0usize; sources.iter().flatten().max().map_or(0, |most| most + 1)];
+        sources.iter().flatten().for_each(|&source| counts[source] += 1);
+        let times = counts.into_iter().max().unwrap_or(1);
+        let largest = |key: &dyn Fn(usize, usize) -> (usize, usize)| {
+            let taken = sources.iter().enumerate().filter_map(|(entry, &source)| Some(key(entry, source?)));
+            most_alike(taken.collect())
+        };
+        let (in_column, in_row) = match times {
+            1 => (1, 1),
+            _ => (
+                largest(&|entry, source| (source, entry % columns)),
+                largest(&|entry, source| (source, entry / columns)),
+            ),
+        };
+        let row_of = |source: usize| (source / from.columns(), source % from.columns());
+        let first = |entry: usize| sources[entry].map(row_of);
+        let by_places = sources.len().is_multiple_of(columns)
+            && sources.iter().enumerate().all(|(entry, source)| {
+                let (row, column) = (first(entry / columns * columns), first(entry % columns));
+                source.map(row_of) == row.zip(column).map(|(row, column)| (row.0, column.1))
+            });
+        let lanes = (to.period() / from.period()).clamp(1, to.lanes());
+        let most = to.rows().div_ceil(lanes) as f64;
+        Self { salt, times, in_column, in_row, by_places, lanes, most }
+    }
+
+    /// How many numbers are together along both axes: rows are taken whole, or else whole rows, or columns,
+    /// several times, or else numbers anywhere.
+    fn together(&self, of: [f64; 2]) -> [f64; 2] {
+        match (self.by_places, self.in_column * self.in_row >= self.times) {
+            (true, _) => [of[0] * self.in_column as f64, of[1] * self.in_row as f64],
+            (false, true) => [self.in_column, self.in_row].map(|own| of[0] * of[1] * own as f64),
+            (false, false) => [of[0] * of[1] * self.times as f64; 2],
+        }
+    }
+}
+
 impl Estimate {
     /// The errors in `slots` slots, with each number in `copies` neighbouring slots. Sums by rotations of
     /// numbers whose slots repeat are equal in all slots, but their errors are not: only the means of the
@@ -70,51 +136,17 @@ impl Estimate {
         Self { masks, ..moved.named(salt) }
     }
 
-    /// The numbers at `sources`, in another shape and layout, and zeros. Numbers along both axes may come
+    /// The numbers at other places, in another shape and layout, and zeros. Numbers along both axes may come
     /// from either axis.
-    pub(crate) fn gathered(self, sources: &[Option<usize>], (from, to): (&Layout, &Layout)) -> Self {
-        let place = |source: &Option<usize>| source.map_or(u64::MAX, |source| source as u64);
-        let salt = sources.iter().fold(23, |salt, source| mixed_name(salt, place(source)));
-        let largest = |key: &dyn Fn(usize, usize) -> (usize, usize)| {
-            let mut times: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-            let taken = sources.iter().enumerate().filter_map(|(entry, &source)| Some(key(entry, source?)));
-            taken.for_each(|key| *times.entry(key).or_default() += 1);
-            times.into_values().max().unwrap_or(1)
-        };
-        let columns = to.columns();
-        let times = largest(&|_, source| (source, 0));
-        let (in_column, in_row) = match times {
-            1 => (1, 1),
-            _ => (
-                largest(&|entry, source| (source, entry % columns)),
-                largest(&|entry, source| (source, entry / columns)),
-            ),
-        };
-        // Whether rows are taken whole, or parts of them in the same places of all; or else whether whole
-        // rows, or columns, are taken several times.
-        let row_of = |source: usize| (source / from.columns(), source % from.columns());
-        let first = |entry: usize| sources[entry].map(row_of);
-        let by_places = sources.len().is_multiple_of(columns)
-            && sources.iter().enumerate().all(|(entry, source)| {
-                let (row, column) = (first(entry / columns * columns), first(entry % columns));
-                source.map(row_of) == row.zip(column).map(|(row, column)| (row.0, column.1))
-            });
-        let together = move |of: [f64; 2]| match (by_places, in_column * in_row >= times) {
-            (true, _) => [of[0] * in_column as f64, of[1] * in_row as f64],
-            (false, true) => [in_column, in_row].map(|own| of[0] * of[1] * own as f64),
-            (false, false) => [of[0] * of[1] * times as f64; 2],
-        };
-        // Rows that share a polynomial take equal numbers from different slots, whose errors are independent.
-        let lanes = (to.period() / from.period()).clamp(1, to.lanes());
-        let most = to.rows().div_ceil(lanes) as f64;
-        let numbers = together(self.together);
+    pub(crate) fn gathered(self, by: &Gathered) -> Self {
+        let numbers = by.together(self.together);
         let anywhere = |before: &Source, source: Source| {
-            let together = together(before.together);
-            let in_slots = lanes > 1 && source.period <= 1.0;
-            let rows = if in_slots { together[0].min(most) } else { together[0] };
+            let together = by.together(before.together);
+            let in_slots = by.lanes > 1 && source.period <= 1.0;
+            let rows = if in_slots { together[0].min(by.most) } else { together[0] };
             Source { together: [rows, together[1]], ..source }
         };
-        let gathered = self.gathered_as(times, salt, anywhere);
+        let gathered = self.gathered_as(by.times, by.salt, anywhere);
         Self { together: numbers, ..gathered }
     }
 

@@ -2,20 +2,24 @@
 //! number of times, and products of a matrix with rows that share polynomials. There is a diagonal for each
 //! distance that a number moves within its polynomial.
 
+use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use blake3::Hasher;
 use rustfft::num_complex::Complex64;
 
 use super::LinearTransform;
 use super::routing::Route;
 use super::work::{MAX_DIAGONALS, Move, Place, Rotations, SharedMaps, distances_of, work_of_moves};
-use crate::arrays::estimate::{Along, MatrixNorms};
+use crate::arrays::estimate::{Along, Gathered, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
+use crate::encoding::values::hash_words;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
+use crate::evaluation::kept::{Keepable, shared_plan};
 use crate::evaluation::{Evaluator, doublings, with_columns};
 
 /// The operation's name in errors.
@@ -66,69 +70,136 @@ pub(crate) fn gather(
             remedy,
         });
     }
-    if to.same_places(x.layout()) && sources.iter().copied().eq((0..count).map(Some)) {
-        return Ok(x.clone().rearranged(shape.to_vec(), to.with_padding(x.padding())));
+    let mut purpose = Hasher::new_derive_key("clathrate plan of a gather");
+    purpose.update(format!("{:?} {to:?}", x.layout()).as_bytes());
+    hash_words(&mut purpose, sources.iter().map(|source| source.map_or(u64::MAX, |source| source as u64)));
+    let plan = shared_plan(&purpose, || GatherPlan::new(x.layout(), to, sources))?;
+    plan.run(evaluator, x, shape)
+}
+
+/// How numbers get to other places.
+#[derive(Debug)]
+struct GatherPlan {
+    to: Layout,
+    steps: GatherSteps,
+}
+
+#[derive(Debug)]
+enum GatherSteps {
+    /// They are there.
+    None,
+    /// By one rotation of all slots.
+    Rotated(i64, Gathered),
+    /// By maps, in one step or three.
+    Mapped(Vec<GatherStep>),
+}
+
+#[derive(Debug)]
+struct GatherStep {
+    to: Layout,
+    maps: NumberMaps,
+    gathered: Gathered,
+}
+
+impl Keepable for GatherPlan {
+    fn kept_bytes(&self) -> usize {
+        let maps = match &self.steps {
+            GatherSteps::Mapped(steps) => steps.iter().map(|step| step.maps.bytes()).sum(),
+            _ => 0,
+        };
+        size_of::<Self>() + maps
     }
-    if let Some(steps) = rotation(x, &to, sources) {
-        let whole = x.polynomials_as_rows().estimated(Estimate::without_numbers);
-        let rotated = evaluator.rotate_slots(&whole, &[steps])?.swap_remove(0);
-        let kept = x.estimate.clone().gathered(sources, (x.layout(), &to));
-        let rotated = rotated.rearranged(shape.to_vec(), to);
-        return Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), (1, to.polynomials()))));
-    }
-    let columns = x.layout().columns();
-    let place = |source: usize| x.layout().place(source / columns, source % columns);
-    let places = sources.iter().map(|source| source.map(place).transpose());
-    let places = places.map(|place| Ok(place?.map(|place| (place.bundle, place.index))));
-    let places = places.collect::<Result<Vec<Option<Place>>, CkksError>>()?;
-    let period = x.layout().period();
-    if work_of_moves(places.iter().copied(), &to, period).switches.is_infinite()
-        && let Some(route) = Route::new(&places, period, &to)
-    {
+}
+
+impl GatherPlan {
+    /// The plan for an array that lies as `from`; sources are numbers of it.
+    fn new(from: &Layout, to: Layout, sources: &[Option<usize>]) -> Result<Self, CkksError> {
+        let count = from.rows() * from.columns();
+        if to.same_places(from) && sources.iter().copied().eq((0..count).map(Some)) {
+            return Ok(Self { to: to.with_padding(from.padding()), steps: GatherSteps::None });
+        }
+        if let Some(steps) = rotation(from, &to, sources) {
+            let gathered = Gathered::new(sources, (from, &to));
+            return Ok(Self { to, steps: GatherSteps::Rotated(steps, gathered) });
+        }
+        let columns = from.columns();
+        let place = |source: usize| from.place(source / columns, source % columns);
+        let places = sources.iter().map(|source| source.map(place).transpose());
+        let places = places.map(|place| Ok(place?.map(|place| (place.bundle, place.index))));
+        let places = places.collect::<Result<Vec<Option<Place>>, CkksError>>()?;
+        let period = from.period();
+        let route = match work_of_moves(places.iter().copied(), &to, period).switches.is_infinite() {
+            true => Route::new(&places, period, &to),
+            false => None,
+        };
+        let Some(route) = route else {
+            return Ok(Self { to, steps: GatherSteps::Mapped(vec![GatherStep::new(from, to, sources)?]) });
+        };
         let entries: BTreeMap<Place, usize> =
             places.iter().zip(sources).filter_map(|(place, source)| Some(((*place)?, (*source)?))).collect();
         let first: Vec<Option<usize>> =
             route.first.iter().map(|place| place.and_then(|place| entries.get(&place).copied())).collect();
-        let x = evaluator.with_levels_needed(x, LevelsNeeded::Depth(3))?;
-        let between = [route.between.rows(), route.between.columns()];
-        let one = gather_at_once(evaluator, &x, &between, route.between, &first)?;
-        let two = gather_at_once(evaluator, &one, &between, route.between, &route.second)?;
-        return gather_at_once(evaluator, &two, shape, to, &route.third);
+        let between = route.between.of_numbers(from.is_complex()).with_padding(Padding::Zero);
+        let steps = vec![
+            GatherStep::new(from, between, &first)?,
+            GatherStep::new(&between, between, &route.second)?,
+            GatherStep::new(&between, to, &route.third)?,
+        ];
+        Ok(Self { to, steps: GatherSteps::Mapped(steps) })
     }
-    gather_at_once(evaluator, x, shape, to, sources)
-}
 
-/// [`gather`] in one step.
-fn gather_at_once(
-    evaluator: &Evaluator,
-    x: &Ciphertext,
-    shape: &[usize],
-    to: Layout,
-    sources: &[Option<usize>],
-) -> Result<Ciphertext, CkksError> {
-    let to = to.of_numbers(x.is_complex()).with_padding(Padding::Zero);
-    let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
-        if let Some(source) = sources[entry] {
-            term(source, 1.0);
+    /// The numbers of `x`, which lies as the plan says, as an array of shape `shape`.
+    fn run(&self, evaluator: &Evaluator, x: &Ciphertext, shape: &[usize]) -> Result<Ciphertext, CkksError> {
+        match &self.steps {
+            GatherSteps::None => Ok(x.clone().rearranged(shape.to_vec(), self.to)),
+            GatherSteps::Rotated(steps, gathered) => {
+                let (to, whole) = (self.to, x.polynomials_as_rows().estimated(Estimate::without_numbers));
+                let rotated = evaluator.rotate_slots(&whole, &[*steps])?.swap_remove(0);
+                let kept = x.estimate.clone().gathered(gathered);
+                let rotated = rotated.rearranged(shape.to_vec(), to);
+                Ok(rotated.estimated(|own| kept.with_noise_of_rows(own, to.period(), (1, to.polynomials()))))
+            }
+            GatherSteps::Mapped(steps) => {
+                let mut moved = evaluator.with_levels_needed(x, LevelsNeeded::Depth(steps.len()))?;
+                for step in steps {
+                    moved = Cow::Owned(step.run(evaluator, &moved)?);
+                }
+                Ok(moved.into_owned().rearranged(shape.to_vec(), self.to))
+            }
         }
-    })?;
-    let moved = map_entries(evaluator, x, &to, &maps)?;
-    let (slots, alike) = (moved.slots, moved.alike);
-    let period = x.layout().period().max(to.period());
-    let rounding = moved.rounding.1;
-    let kept = x.estimate.clone().gathered(sources, (x.layout(), &to));
-    // Sums over all lanes are equal in all of them, and so are their errors.
-    let kept = kept.with_cleared(&x.estimate, moved.terms, rounding).copied(period);
-    let rows = moved.rows.rearranged(shape.to_vec(), to);
-    // Copies of a number have the same noise.
-    Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials()))))
+    }
 }
 
-/// The steps of a rotation of all slots to the left that moves all numbers of `x` to the places of `to`, each
-/// from its source; `None` where there is no such rotation. It takes no level, and no mask.
-fn rotation(x: &Ciphertext, to: &Layout, sources: &[Option<usize>]) -> Option<i64> {
-    let (from, period) = (x.layout(), to.period());
+impl GatherStep {
+    fn new(from: &Layout, to: Layout, sources: &[Option<usize>]) -> Result<Self, CkksError> {
+        let maps = NumberMaps::new(from, &to, |entry, term| {
+            if let Some(source) = sources[entry] {
+                term(source, 1.0);
+            }
+        })?;
+        Ok(Self { to, maps, gathered: Gathered::new(sources, (from, &to)) })
+    }
+
+    fn run(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let to = self.to;
+        let moved = map_entries(evaluator, x, &to, &self.maps)?;
+        let (slots, alike) = (moved.slots, moved.alike);
+        let period = x.layout().period().max(to.period());
+        let rounding = moved.rounding.1;
+        let kept = x.estimate.clone().gathered(&self.gathered);
+        // Sums over all lanes are equal in all of them, and so are their errors.
+        let kept = kept.with_cleared(&x.estimate, moved.terms, rounding).copied(period);
+        let rows = moved.rows.rearranged(vec![to.rows(), to.columns()], to);
+        // Copies of a number have the same noise.
+        Ok(rows.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials()))))
+    }
+}
+
+/// The steps of a rotation of all slots to the left that moves all numbers of an array that lies as `from` to
+/// the places of `to`, each from its source; `None` where there is no such rotation. It takes no level, and no
+/// mask.
+fn rotation(from: &Layout, to: &Layout, sources: &[Option<usize>]) -> Option<i64> {
+    let period = to.period();
     let alike = (from.period(), from.polynomials(), from.copies()) == (period, to.polynomials(), 1);
     if !alike || to.copies() != 1 {
         return None;
@@ -146,7 +217,7 @@ fn rotation(x: &Ciphertext, to: &Layout, sources: &[Option<usize>]) -> Option<i6
             count += 1;
         }
         // The slots between the numbers are zero before, and no number is left over.
-        let zero = x.padding() == Padding::Zero && from.held(polynomial).count() == count;
+        let zero = from.padding() == Padding::Zero && from.held(polynomial).count() == count;
         if count != period && !zero {
             return None;
         }
@@ -198,7 +269,8 @@ pub(crate) fn map_numbers(
     let places = moved.terms as f64;
     let rounding = (moved.rounding.0 * places.sqrt(), moved.rounding.1 * places);
     let period = x.layout().period().max(to.period());
-    let kept = x.estimate.clone().gathered(&chosen, (x.layout(), x.layout())).copied(period);
+    let gathered = Gathered::new(&chosen, (x.layout(), x.layout()));
+    let kept = x.estimate.clone().gathered(&gathered).copied(period);
     let kept = kept.mapped(Along::Columns, &norms, rounding).copied(period);
     let (slots, alike) = (moved.slots, moved.alike);
     let mapped = moved.rows.rearranged(shape.to_vec(), to);
@@ -359,6 +431,13 @@ fn diagonals_of(moves: &[Move], before: usize, (period, slots): (usize, usize)) 
 }
 
 impl NumberMaps {
+    /// Bytes of the numbers on all diagonals.
+    fn bytes(&self) -> usize {
+        let maps: BTreeMap<*const LinearTransform, usize> =
+            self.maps.values().map(|(_, map)| (Arc::as_ptr(map), map.bytes())).collect();
+        maps.into_values().sum()
+    }
+
     /// The maps from an array that lies as `from` to one that lies as `to`. For each entry of the result
     /// `terms` is called with a function that it calls with each entry that is added, and its factor. Maps
     /// that differ by a rotation of their source are one.

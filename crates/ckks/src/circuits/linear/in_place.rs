@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gather::{gather, in_lanes, signed};
 use super::routing::work_of_gather;
 use super::work::{Place, Work};
-use crate::arrays::estimate::Along;
+use crate::arrays::estimate::{Along, Gathered};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding};
 use crate::error::CkksError;
 use crate::evaluation::combinations::ProductTerm;
@@ -35,17 +35,28 @@ pub(crate) struct Terms<'a> {
     pub(crate) right: &'a [usize],
 }
 
-impl Terms<'_> {
-    /// The estimate of sums of the products of one array's numbers, for that of sums of products of
-    /// independent numbers: some of `count` entries are sums of squares.
-    pub(crate) fn with_squares(&self, sums: Estimate, x: &Ciphertext, count: usize) -> Estimate {
+/// How many of the sums of products of one array's numbers are sums of squares, and of how many terms.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Squares {
+    share: f64,
+    terms: f64,
+}
+
+impl Squares {
+    /// Those among the sums of `count` entries.
+    pub(crate) fn new(terms: Terms<'_>, count: usize) -> Self {
         let is_square = |entry: usize| {
-            let terms = (entry..self.left.len()).step_by(count);
-            terms.into_iter().all(|term| self.left[term] == self.right[term])
+            let own = (entry..terms.left.len()).step_by(count);
+            own.into_iter().all(|term| terms.left[term] == terms.right[term])
         };
         let squares = (0..count).filter(|&entry| is_square(entry)).count() as f64;
-        let mean = (self.left.len() / count) as f64 * x.estimate.typical * x.estimate.typical;
-        let typical = (sums.typical * sums.typical + squares / count as f64 * mean * mean).sqrt();
+        Self { share: squares / count as f64, terms: (terms.left.len() / count) as f64 }
+    }
+
+    /// The estimate of the sums, for that of sums of products of independent numbers.
+    pub(crate) fn among(self, sums: Estimate, x: &Ciphertext) -> Estimate {
+        let mean = self.terms * x.estimate.typical * x.estimate.typical;
+        let typical = (sums.typical * sums.typical + self.share * mean * mean).sqrt();
         let typical = typical.min(sums.magnitude);
         sums.with_typical(typical)
     }
@@ -89,8 +100,6 @@ type Pairs = Vec<(usize, usize)>;
 pub(crate) struct InPlace {
     /// Whether the left array is rotated, and not the right one.
     is_left_rotated: bool,
-    /// Whether both are one array.
-    is_square: bool,
     /// The slots of a product.
     slots: usize,
     /// The products, in the order of the distances.
@@ -102,6 +111,12 @@ pub(crate) struct InPlace {
     /// The product and the slot of each entry of the result.
     entries: Vec<Place>,
     to: Layout,
+    /// The terms of an entry.
+    terms: usize,
+    /// The numbers of the array that stays, and of the rotated one, as factors of all terms.
+    factors: [Gathered; 2],
+    /// Where both are one array.
+    squares: Option<Squares>,
 }
 
 /// Whether the numbers of an array may be multiplied where they lie.
@@ -115,7 +130,7 @@ impl InPlace {
     pub(crate) fn new(
         (left, right, is_square): (&Layout, &Layout, bool),
         shape: &[usize],
-        terms: Terms<'_>,
+        given: Terms<'_>,
     ) -> Option<Self> {
         if !suits(left) || !suits(right) {
             return None;
@@ -126,10 +141,11 @@ impl InPlace {
         let size = |layout: &Layout| (layout.period(), layout.polynomials());
         let is_left_rotated = size(left) < size(right);
         let (still, moving, of_still, of_moving) = if is_left_rotated {
-            (right, left, terms.right, terms.left)
+            (right, left, given.right, given.left)
         } else {
-            (left, right, terms.left, terms.right)
+            (left, right, given.left, given.right)
         };
+        let layouts = [still, moving];
         let (still, moving) = (Places::new(still), Places::new(moving));
         let (slots, period) = (still.period, moving.period);
         let (mut products, mut entries) = (BTreeMap::<(usize, Pairs), usize>::new(), Vec::new());
@@ -169,15 +185,23 @@ impl InPlace {
         // Sums over all places of a polynomial are equal in all of them.
         let period = if unit * terms == slots { unit } else { slots };
         entries.iter_mut().for_each(|(_, slot)| *slot %= period);
+        let factor = |place: usize| {
+            let of = Layout::new(&[of_still.len() / count, count], Encoding::Slots, left.degree()).ok()?;
+            let sources = [of_still, of_moving][place].iter().copied().map(Some).collect::<Vec<_>>();
+            Some(Gathered::new(&sources, (layouts[place], &of)))
+        };
+        let (factors, squares) = ([factor(0)?, factor(1)?], is_square.then(|| Squares::new(given, count)));
         Some(Self {
             is_left_rotated,
-            is_square,
             slots,
             products: products.into_keys().collect(),
             folds,
             period,
             entries,
             to,
+            terms: of_still.len() / count,
+            factors,
+            squares,
         })
     }
 
@@ -213,7 +237,6 @@ impl InPlace {
         evaluator: &Evaluator,
         (left, right): (&Ciphertext, &Ciphertext),
         shape: &[usize],
-        terms: Terms<'_>,
     ) -> Result<Ciphertext, CkksError> {
         let left = evaluator.with_levels_needed(left, LevelsNeeded::Depth(2))?;
         let right = evaluator.with_levels_needed(right, LevelsNeeded::Depth(2))?;
@@ -260,7 +283,7 @@ impl InPlace {
             parts.push(evaluator.sum_of_products_rescale(&sums, None)?);
         }
         let sums = evaluator.concatenate(&parts.iter().collect::<Vec<_>>())?;
-        let numbers = self.estimate_of_sums((still, moving), turned, terms)?;
+        let numbers = self.estimate_of_sums((still, moving), turned);
         still.params().check_bound(numbers.magnitude, sums.scale(), sums.level())?;
         let sums = evaluator.plus_rotated(sums, &self.folds)?;
         let count = self.products.len();
@@ -293,26 +316,27 @@ impl InPlace {
         &self,
         (still, moving): (&Ciphertext, &Ciphertext),
         turned: Option<Estimate>,
-        terms: Terms<'_>,
-    ) -> Result<Estimate, CkksError> {
-        let (of_still, of_moving) =
-            if self.is_left_rotated { (terms.right, terms.left) } else { (terms.left, terms.right) };
-        let count = self.entries.len();
-        let rows = of_still.len() / count;
-        let to = Layout::new(&[rows, count], Encoding::Slots, still.params().degree())?;
-        let numbers = |x: &Ciphertext, places: &[usize]| {
-            let sources: Vec<Option<usize>> = places.iter().copied().map(Some).collect();
-            x.estimate.clone().gathered(&sources, (x.layout(), &to))
-        };
-        let mut other = numbers(moving, of_moving);
+    ) -> Estimate {
+        let numbers = |x: &Ciphertext, by: &Gathered| x.estimate.clone().gathered(by);
+        let mut other = numbers(moving, &self.factors[1]);
         if let Some(turned) = turned {
             other = other.with_noise_of_rows(turned, self.slots, (1, moving.layout().polynomials()));
         }
         // Places without a number have errors, too, and are added.
         let most = self.products.iter().map(|(_, pairs)| pairs.len() << self.folds.len()).max();
-        let places = most.unwrap_or(rows).max(rows);
-        let sums = numbers(still, of_still).multiply(other).sum(Along::Rows, (rows, places), self.slots);
-        Ok(if self.is_square { terms.with_squares(sums, still, count) } else { sums })
+        let places = most.unwrap_or(self.terms).max(self.terms);
+        let product = numbers(still, &self.factors[0]).multiply(other);
+        let sums = product.sum(Along::Rows, (self.terms, places), self.slots);
+        match self.squares {
+            Some(squares) => squares.among(sums, still),
+            None => sums,
+        }
+    }
+
+    /// Bytes that the plan takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let pairs: usize = self.products.iter().map(|(_, pairs)| pairs.len()).sum();
+        (self.entries.len() + pairs) * size_of::<(usize, usize)>()
     }
 }
 
