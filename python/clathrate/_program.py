@@ -404,7 +404,8 @@ class Program(ForOwner, of=native.Program):
         executor : concurrent.futures.Executor, optional
             Who computes the operations: for example a `ProcessPoolExecutor`, whose workers share one copy of the keys, or any object with
             its method `submit`. It gets as many at a time as the machine has cores. Workers run as `params.runtime` says, so for several
-            that is best `Runtime(threads=1)`. None, the default, is this process alone.
+            that is best `Runtime(threads=1)`. What it raises, such as `BrokenProcessPool` for a worker that ended, ends the run. None, the
+            default, is this process alone.
 
         Returns
         -------
@@ -426,8 +427,6 @@ class Program(ForOwner, of=native.Program):
             For keys of another program.
         FileAccessError
             Where values cannot be stored in the folder.
-        Exception
-            What the executor raises, such as `BrokenProcessPool` for a worker that ended.
 
         Examples
         --------

@@ -7,14 +7,16 @@
 //! so diagonal `s` multiplies the array rotated left by `s`. A matrix `M` has `d_s[j] = M[j][j + s]`. Source:
 //! Halevi and Shoup (CRYPTO 2014), sec. 4.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use rustfft::num_complex::Complex64;
 
+use super::diagonal::{Diagonal, PlacedNumber};
 use super::matrix::check_entries;
-use super::values::{ValuesRef, hash_words, words_of};
-use crate::arrays::estimate::{MatrixNorms, mixed_name, name_of};
+use super::values::{ValuesRef, hash_words};
+use crate::arrays::estimate::{MatrixNorms, mixed_name};
 use crate::error::CkksError;
 
 /// The name of a linear transform in errors.
@@ -46,7 +48,7 @@ pub struct LinearTransform {
     /// The period of all diagonals: a power of two that divides `slots`.
     period: usize,
     /// By shift in `[0, slots)`, one period of each diagonal that is not zero.
-    diagonals: BTreeMap<usize, Vec<Complex64>>,
+    diagonals: BTreeMap<usize, Diagonal>,
     /// The largest sum of magnitudes along a row.
     row_sum: f64,
     /// Computed when it is first asked for: it takes as long as to read all numbers.
@@ -151,6 +153,14 @@ impl RowMatrix<'_> {
 }
 
 impl RowMatrix<'_> {
+    /// Whether an entry has an imaginary part.
+    pub(crate) fn is_complex(self) -> bool {
+        match self.values {
+            ValuesRef::Real(_) => false,
+            ValuesRef::Complex(values) => values.iter().any(|value| value.im != 0.0),
+        }
+    }
+
     /// The norms of the whole matrix.
     pub(crate) fn norms(self, [rows, columns]: [usize; 2]) -> MatrixNorms {
         let (mut of_rows, mut of_columns) = (vec![(ZERO, 0.0, 0.0); rows], vec![ZERO; columns]);
@@ -240,17 +250,48 @@ impl LinearTransform {
                 return Err(CkksError::NotFinite { index, value: sum[index].norm(), shape: None });
             }
         }
-        Ok(Self {
-            rows: slots,
-            columns: slots,
+        let diagonals = sums.into_iter().map(|(shift, sum)| (shift, Diagonal::whole(sum))).collect();
+        Ok(Self::new([slots; 2], (slots, period), diagonals))
+    }
+
+    /// The map whose diagonals have these numbers, and zeros, by shift; numbers in one place are added.
+    ///
+    /// # Errors
+    /// [`CkksError::NotFinite`]; [`CkksError::OutOfRange`] where the numbers take too much memory.
+    pub(crate) fn from_entries(
+        slots: usize,
+        diagonals: impl IntoIterator<Item = (usize, Vec<PlacedNumber>)>,
+    ) -> Result<Self, CkksError> {
+        let diagonals: BTreeMap<usize, Diagonal> = diagonals
+            .into_iter()
+            .map(|(shift, entries)| (shift, Diagonal::of_entries(slots, entries)))
+            .collect();
+        check_size(diagonals.values().map(Diagonal::bytes).sum::<usize>() / size_of::<Complex64>(), 1)?;
+        for (index, value) in diagonals.values().flat_map(Diagonal::entries) {
+            if !value.is_finite() {
+                return Err(CkksError::NotFinite { index, value: value.norm(), shape: None });
+            }
+        }
+        Ok(Self::new([slots; 2], (slots, slots), diagonals))
+    }
+
+    /// The map with these diagonals, of which some may be zero.
+    fn new(
+        [rows, columns]: [usize; 2],
+        (slots, period): (usize, usize),
+        diagonals: BTreeMap<usize, Diagonal>,
+    ) -> Self {
+        Self {
+            rows,
+            columns,
             slots,
             period,
-            diagonals: sums,
+            diagonals,
             row_sum: 0.0,
             measured: OnceLock::new(),
             digest: OnceLock::new(),
         }
-        .reduced())
+        .reduced()
     }
 
     /// The product with a real or complex matrix, row-major `rows x columns`. The number of slots is the
@@ -285,41 +326,25 @@ impl LinearTransform {
         let slots = fold.slots;
         let (rows_of_map, columns_of_map) =
             if fold.numbers.min(fold.results) < slots { (slots, slots) } else { (rows, columns) };
-        let mut diagonals: Vec<Option<Vec<Complex64>>> = vec![None; slots];
-        let (mut count, mut invalid) = (0, None);
+        let mut diagonals: Vec<Vec<PlacedNumber>> = vec![Vec::new(); slots];
+        let mut invalid = None;
         matrix.for_each(place, (rows, columns), |j, i, value, index| {
             let (shift, slot) = fold.place(j, i);
-            let diagonal = &mut diagonals[shift];
             if !value.is_finite() && invalid.is_none() {
                 invalid = Some(CkksError::NotFinite { index, value: value.norm(), shape: None });
             }
-            if diagonal.is_none() {
-                count += 1;
-                // Those that are too many are counted alone.
-                let len = if count * slots <= MAX_NUMBERS { slots } else { 0 };
-                *diagonal = Some(vec![ZERO; len]);
-            }
-            if let Some(number) = diagonal.as_mut().and_then(|diagonal| diagonal.get_mut(slot)) {
-                *number = value;
-            }
+            diagonals[shift].push((slot as u32, value));
         });
-        check_size(count, slots)?;
+        check_size(diagonals.iter().filter(|own| !own.is_empty()).count(), slots)?;
         if let Some(invalid) = invalid {
             return Err(invalid);
         }
-        let diagonals =
-            diagonals.into_iter().enumerate().filter_map(|(shift, own)| Some((shift, own?))).collect();
-        Ok(Self {
-            rows: rows_of_map,
-            columns: columns_of_map,
-            slots,
-            period: slots,
-            diagonals,
-            row_sum: 0.0,
-            measured: OnceLock::new(),
-            digest: OnceLock::new(),
-        }
-        .reduced())
+        let diagonals = diagonals
+            .into_iter()
+            .enumerate()
+            .map(|(shift, entries)| (shift, Diagonal::of_entries(slots, entries)))
+            .collect();
+        Ok(Self::new([rows_of_map, columns_of_map], (slots, slots), diagonals))
     }
 
     /// Names this map among all maps, for plans that are kept.
@@ -331,7 +356,7 @@ impl LinearTransform {
             }
             for (shift, diagonal) in &self.diagonals {
                 hasher.update(&shift.to_le_bytes());
-                hash_words(&mut hasher, words_of(diagonal));
+                hash_words(&mut hasher, diagonal.words());
             }
             *hasher.finalize().as_bytes()
         })
@@ -339,7 +364,7 @@ impl LinearTransform {
 
     /// Bytes of the numbers on the diagonals.
     pub(crate) fn bytes(&self) -> usize {
-        self.diagonals.len() * self.period * size_of::<Complex64>()
+        self.diagonals.values().map(Diagonal::bytes).sum()
     }
 
     /// Whether every number is mapped to zero.
@@ -354,9 +379,9 @@ impl LinearTransform {
         // Entry i of a diagonal's period is in the rows i, i + period, .., and in the columns (i + shift) mod
         // period, ..; only the last of each must be checked.
         let last = self.slots - self.period;
-        let outside = |(&shift, diagonal): (&usize, &Vec<Complex64>)| {
+        let outside = |(&shift, diagonal): (&usize, &Diagonal)| {
             let beyond = |i: usize| last + i >= rows || last + (i + shift) % self.period >= columns;
-            diagonal.iter().enumerate().any(|(i, &value)| value != ZERO && beyond(i))
+            diagonal.entries().any(|(i, _)| beyond(i))
         };
         if rows == 0 || columns == 0 || rows.max(columns) > self.slots || self.diagonals.iter().any(outside) {
             return None;
@@ -385,33 +410,35 @@ impl LinearTransform {
             });
         }
         check_size(2 * self.diagonals.len(), capacity)?;
-        let mut diagonals: BTreeMap<i64, Vec<Complex64>> = BTreeMap::new();
+        let slots = capacity * lanes;
+        let mut diagonals: BTreeMap<usize, Vec<PlacedNumber>> = BTreeMap::new();
         for (&shift, diagonal) in &self.diagonals {
-            for j in 0..self.rows {
-                let (i, value) = ((j + shift) % self.slots, diagonal[j % self.period]);
-                if value != ZERO && i < self.columns {
-                    diagonals.entry(i as i64 - j as i64).or_insert_with(|| vec![ZERO; capacity])[j] = value;
+            for (first, value) in diagonal.entries() {
+                for j in (first..self.rows).step_by(self.period) {
+                    let i = (j + shift) % self.slots;
+                    if i < self.columns {
+                        diagonals.entry((i + slots - j) % slots).or_default().push((j as u32, value));
+                    }
                 }
             }
         }
-        Self::from_diagonals(capacity * lanes, diagonals)
+        let diagonals = diagonals
+            .into_iter()
+            .map(|(shift, entries)| (shift, Diagonal::of_entries(capacity, entries)))
+            .collect();
+        Ok(Self::new([slots; 2], (slots, capacity), diagonals))
     }
 
     /// Removes zero diagonals, shortens the period and computes the row sum.
     fn reduced(mut self) -> Self {
-        self.diagonals.retain(|_, diagonal| diagonal.iter().any(|&value| value != ZERO));
-        while self.period > 1
-            && self
-                .diagonals
-                .values()
-                .all(|diagonal| diagonal[..self.period / 2] == diagonal[self.period / 2..])
-        {
+        self.diagonals.retain(|_, diagonal| !diagonal.is_zero());
+        while self.period > 1 && self.diagonals.values().all(Diagonal::repeats) {
             self.period /= 2;
-            self.diagonals.values_mut().for_each(|diagonal| diagonal.truncate(self.period));
+            self.diagonals.values_mut().for_each(Diagonal::halve);
         }
         let mut sums = vec![0.0; self.period];
-        for diagonal in self.diagonals.values() {
-            sums.iter_mut().zip(diagonal).for_each(|(sum, value)| *sum += magnitude(*value));
+        for (place, value) in self.diagonals.values().flat_map(Diagonal::entries) {
+            sums[place] += magnitude(value);
         }
         self.row_sum = sums.into_iter().fold(0.0, f64::max);
         (self.measured, self.digest) = (OnceLock::new(), OnceLock::new());
@@ -434,8 +461,11 @@ impl LinearTransform {
         }
         let period = self.period.max(next.period);
         let mut diagonals: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        let right: Vec<(usize, Cow<'_, [Complex64]>)> =
+            self.diagonals.iter().map(|(&inner, diagonal)| (inner, diagonal.numbers())).collect();
         for (&outer, left) in &next.diagonals {
-            for (&inner, right) in &self.diagonals {
+            let left = left.numbers();
+            for (inner, right) in &right {
                 let sum = diagonals.entry((outer + inner) % self.slots).or_insert_with(|| vec![ZERO; period]);
                 // Runs in which no index wraps around its period, a power of two.
                 let mut j = 0;
@@ -448,23 +478,15 @@ impl LinearTransform {
                 }
             }
         }
-        Ok(Self {
-            rows: next.rows,
-            columns: self.columns,
-            slots: self.slots,
-            period,
-            diagonals,
-            row_sum: 0.0,
-            measured: OnceLock::new(),
-            digest: OnceLock::new(),
-        }
-        .reduced())
+        let diagonals = diagonals.into_iter().map(|(shift, sum)| (shift, Diagonal::whole(sum))).collect();
+        Ok(Self::new([next.rows, self.columns], (self.slots, period), diagonals))
     }
 
     /// The map times `factor`.
     #[must_use]
     pub fn scaled(mut self, factor: Complex64) -> Self {
-        self.diagonals.values_mut().flatten().for_each(|value| *value *= factor);
+        let scaled = |(shift, diagonal): (usize, Diagonal)| (shift, diagonal.scaled(factor));
+        self.diagonals = self.diagonals.into_iter().map(scaled).collect();
         self.reduced()
     }
 
@@ -484,7 +506,7 @@ impl LinearTransform {
         }
         let at = |index: usize| x.get(index % self.slots).copied().unwrap_or(ZERO);
         let entry = |j: usize| {
-            self.diagonals.iter().map(|(&shift, diagonal)| diagonal[j % self.period] * at(j + shift)).sum()
+            self.diagonals.iter().map(|(&shift, diagonal)| diagonal.at(j % self.period) * at(j + shift)).sum()
         };
         Ok((0..self.rows).map(entry).collect())
     }
@@ -520,24 +542,29 @@ impl LinearTransform {
 
     /// One period of the diagonal with this shift; `None` where the diagonal is zero.
     #[must_use]
-    pub fn diagonal(&self, shift: i64) -> Option<&[Complex64]> {
-        self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)).map(Vec::as_slice)
+    pub fn diagonal(&self, shift: i64) -> Option<Cow<'_, [Complex64]>> {
+        self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)).map(Diagonal::numbers)
     }
 
     /// `count` numbers of diagonal `shift`, rotated right by `steps`: the factor before a rotation left by
     /// `steps`.
     pub(crate) fn rotated_diagonal(&self, shift: i64, steps: i64, count: usize) -> Vec<Complex64> {
-        let diagonal = self.diagonal(shift).unwrap_or_default();
-        let value = |j: i64| {
-            diagonal.get((j - steps).rem_euclid(self.period as i64) as usize).copied().unwrap_or_default()
+        let mut rotated = vec![ZERO; count];
+        let Some(diagonal) = self.diagonals.get(&(shift.rem_euclid(self.slots as i64) as usize)) else {
+            return rotated;
         };
-        (0..count as i64).map(value).collect()
+        let steps = steps.rem_euclid(self.period as i64) as usize;
+        for (place, value) in diagonal.entries() {
+            let first = (place + steps) & (self.period - 1);
+            (first..count).step_by(self.period).for_each(|j| rotated[j] = value);
+        }
+        rotated
     }
 
     /// Whether a diagonal has an imaginary part.
     #[must_use]
     pub fn is_complex(&self) -> bool {
-        self.diagonals.values().flatten().any(|value| value.im != 0.0)
+        self.diagonals.values().flat_map(Diagonal::entries).any(|(_, value)| value.im != 0.0)
     }
 
     /// The norms of the map.
@@ -553,7 +580,7 @@ impl LinearTransform {
     fn measured(&self) -> &Measured {
         self.measured.get_or_init(|| {
             let largest =
-                |diagonal: &Vec<Complex64>| diagonal.iter().map(|value| value.norm_sqr()).fold(0.0, f64::max);
+                |own: &Diagonal| own.entries().map(|(_, value)| value.norm_sqr()).fold(0.0, f64::max);
             let largest_squares =
                 self.diagonals.iter().map(|(&shift, diagonal)| (shift, largest(diagonal))).collect();
             Measured { norms: self.measured_norms(), largest_squares }
@@ -563,16 +590,16 @@ impl LinearTransform {
     fn measured_norms(&self) -> MatrixNorms {
         let mut rows = vec![(ZERO, 0.0, 0.0); self.period];
         let mut columns = vec![ZERO; self.period];
+        let mut name = 0;
         for (&shift, diagonal) in &self.diagonals {
-            for (i, (row, value)) in rows.iter_mut().zip(diagonal).enumerate() {
-                *row = (row.0 + value, row.1 + magnitude(*value), row.2 + value.norm_sqr());
+            for (i, value) in diagonal.entries() {
+                let row = &mut rows[i];
+                *row = (row.0 + value, row.1 + magnitude(value), row.2 + value.norm_sqr());
                 columns[(i + shift) & (self.period - 1)] += value;
             }
+            name = diagonal.words().fold(mixed_name(name, shift as u64), mixed_name);
         }
-        let numbers = self.diagonals.iter().flat_map(|(&shift, diagonal)| {
-            std::iter::once(shift as f64).chain(diagonal.iter().flat_map(|value| [value.re, value.im]))
-        });
-        MatrixNorms::new(name_of(numbers), &rows, &columns, self.columns)
+        MatrixNorms::new(name, &rows, &columns, self.columns)
     }
 
     /// The largest sum of magnitudes along a row of the matrix: the factor by which the map can enlarge

@@ -3,6 +3,7 @@
 pub(crate) mod chunks;
 pub mod decode;
 pub mod dft;
+pub(crate) mod diagonal;
 pub mod encode;
 pub mod linear;
 pub mod matrix;

@@ -105,8 +105,9 @@ impl Stored for Snapshot<'_> {
 
     fn write_sections<W: Write + Seek>(&self, writer: &mut FileWriter<W>) -> Result<(), FileError> {
         let transform = self.plan.transform();
-        let diagonals =
-            transform.shifts().flat_map(|shift| transform.diagonal(shift as i64).unwrap_or_default());
+        let diagonals = transform
+            .shifts()
+            .flat_map(|shift| transform.diagonal(shift as i64).unwrap_or_default().into_owned());
         let words: Vec<u64> = diagonals.flat_map(|value| [value.re.to_bits(), value.im.to_bits()]).collect();
         writer.add_words(DIAGONALS, &words)?;
         for (form, (_, plaintexts)) in self.encoded.iter().enumerate() {

@@ -91,6 +91,7 @@ struct RowMaps {
     wanted: Wanted,
     fold: Fold,
     norms: MatrixNorms,
+    is_complex: bool,
     /// The maps of all blocks in order, unless they take too much memory.
     maps: Option<Vec<Arc<LinearTransform>>>,
 }
@@ -145,7 +146,8 @@ impl RowMaps {
         } else {
             None
         };
-        Ok(Self { size, transposed: matrix.transposed, wanted, fold, norms: matrix.norms(size), maps })
+        let (transposed, norms, is_complex) = (matrix.transposed, matrix.norms(size), matrix.is_complex());
+        Ok(Self { size, transposed, wanted, fold, norms, is_complex, maps })
     }
 
     /// The fold with the least work.
@@ -197,7 +199,7 @@ impl<'m> Blocks<'m> {
         let chunks: Vec<Ciphertext> =
             (0..count).map(|chunk| selected_chunks(&moved, chunk..chunk + 1)).collect();
         let mut parts = Vec::with_capacity(rows.div_ceil(slots));
-        let (mut rounding, mut terms, mut complex) = ((0.0f64, 0.0f64), 0, x.is_complex());
+        let (mut rounding, mut terms) = ((0.0f64, 0.0f64), 0);
         for (part, first) in (0..rows).step_by(slots).enumerate() {
             let (mut sum, mut own_terms): (Option<Ciphertext>, usize) = (None, 0);
             for (index, chunk) in chunks.iter().enumerate() {
@@ -208,7 +210,6 @@ impl<'m> Blocks<'m> {
                 let plan = block.kept_plan_of(evaluator, x)?;
                 let own = encoding_errors(x.params().degree(), plan.diagonal_scale());
                 rounding = (rounding.0.max(own.0), rounding.1.max(own.1));
-                complex |= block.is_complex();
                 own_terms += block.shifts().count() * (numbers / results).max(1);
                 let filled = chunk.layout().of_columns(slots);
                 let mapped =
@@ -237,7 +238,7 @@ impl<'m> Blocks<'m> {
         // Copies of a sum have the same noise.
         let period = if results < slots { slots } else { 1 };
         let whole = in_chunks(parts, rows);
-        let layout = whole.layout().of_numbers(complex);
+        let layout = whole.layout().of_numbers(x.is_complex() || self.known.is_complex);
         Ok(whole.laid_out(layout).estimated(|own| kept.with_repeated_noise_of(own, period)))
     }
 }

@@ -16,6 +16,7 @@ use super::work::{MAX_DIAGONALS, Move, Place, Rotations, SharedMaps, distances_o
 use crate::arrays::estimate::{Along, Gathered, MatrixNorms};
 use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Padding, count_of};
 use crate::embedding::encoding_errors;
+use crate::encoding::diagonal::PlacedNumber;
 use crate::encoding::values::hash_words;
 use crate::error::CkksError;
 use crate::evaluation::evaluator::{LevelsNeeded, check_slots};
@@ -412,20 +413,13 @@ pub(super) struct NumberMaps {
     diagonals: usize,
 }
 
-/// A diagonal of a map, with the distance that it moves numbers by.
-type Diagonal = (i64, Vec<Complex64>);
-
-/// The diagonals of a map of `slots` slots, whose distances are `before` less than those of `moves`.
-fn diagonals_of(moves: &[Move], before: usize, (period, slots): (usize, usize)) -> Vec<Diagonal> {
-    // By distance, one more than the place of its diagonal; 0 where there is none.
-    let (mut places, mut diagonals) = (vec![0usize; period], Vec::new());
+/// The numbers on the diagonals of a map, by the distance that they move numbers by, `before` less than those
+/// of `moves`.
+fn diagonals_of(moves: &[Move], before: usize, period: usize) -> BTreeMap<usize, Vec<PlacedNumber>> {
+    let mut diagonals: BTreeMap<usize, Vec<PlacedNumber>> = BTreeMap::new();
     for &(position, distance, factor) in moves {
         let shift = (distance + period - before) % period;
-        if places[shift] == 0 {
-            diagonals.push((shift as i64, vec![Complex64::default(); slots]));
-            places[shift] = diagonals.len();
-        }
-        diagonals[places[shift] - 1].1[position] += factor;
+        diagonals.entry(shift).or_default().push((position as u32, Complex64::from(factor)));
     }
     diagonals
 }
@@ -444,7 +438,7 @@ impl NumberMaps {
     ///
     /// # Errors
     /// [`CkksError::OutOfRange`] for entries that the array does not have, and for more than 2048 distances
-    /// of different maps; those of [`LinearTransform::from_diagonals`].
+    /// of different maps; those of [`LinearTransform::from_entries`].
     pub(super) fn new(
         from: &Layout,
         to: &Layout,
@@ -509,21 +503,23 @@ impl NumberMaps {
         let mut known: BTreeMap<[u8; 32], Arc<LinearTransform>> = BTreeMap::new();
         for (target, source, moves, digest, rotation) in maps {
             let parts: Vec<(usize, usize, Arc<LinearTransform>)> = if turning.contains(&target) {
-                let of_distance = |(distance, mut diagonal): Diagonal| {
+                let of_distance = |(distance, mut entries): (usize, Vec<PlacedNumber>)| {
                     // What is rotated afterwards is multiplied where it is before.
-                    diagonal.rotate_right(distance as usize % slots);
-                    let map = LinearTransform::from_diagonals(slots, vec![(0, diagonal)])?;
-                    Ok((distance as usize, 0, Arc::new(map)))
+                    for entry in &mut entries {
+                        entry.0 = ((entry.0 as usize + distance) % slots) as u32;
+                    }
+                    let map = LinearTransform::from_entries(slots, [(0, entries)])?;
+                    Ok((distance, 0, Arc::new(map)))
                 };
-                let all = diagonals_of(&moves, 0, (period, slots)).into_iter().map(of_distance);
+                let all = diagonals_of(&moves, 0, period).into_iter().map(of_distance);
                 all.collect::<Result<_, CkksError>>()?
             } else {
                 let before = rotation.unwrap_or(0);
                 let map = match known.get(&digest) {
                     Some(map) => map.clone(),
                     None => {
-                        let all = diagonals_of(&moves, before, (period, slots));
-                        Arc::new(LinearTransform::from_diagonals(slots, all)?)
+                        let all = diagonals_of(&moves, before, period);
+                        Arc::new(LinearTransform::from_entries(slots, all)?)
                     }
                 };
                 known.insert(digest, map.clone());

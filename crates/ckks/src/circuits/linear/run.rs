@@ -492,9 +492,9 @@ impl LinearTransformPlan {
             let rotations = |baby: usize| (baby + usize::from(iteration.first != 0)) as f64;
             let mut rows = vec![0.0f64; self.transform.period()];
             for term in self.giants.iter().flat_map(|giant| &giant.terms) {
-                let (rotations, values) =
-                    (rotations(term.baby), self.transform.diagonal(term.shift as i64).unwrap_or_default());
-                rows.iter_mut().zip(values).for_each(|(row, value)| *row += rotations * value.norm_sqr());
+                let (rotations, values) = (rotations(term.baby), self.transform.diagonal(term.shift as i64));
+                let values = values.unwrap_or_default();
+                rows.iter_mut().zip(&*values).for_each(|(row, value)| *row += rotations * value.norm_sqr());
             }
             let growth = rows.into_iter().fold(0.0, f64::max);
             let (scale, step) = (self.diagonal_scale(), self.params.step_product(self.level));
