@@ -73,6 +73,9 @@ const MOST_VALUES: usize = 4000;
 /// More special primes make a chain at most this much faster.
 const FAR: f64 = 4.0;
 
+/// A bootstrap takes longer than this, in nanoseconds.
+const LEAST_BOOTSTRAP: f64 = 0.2e9;
+
 /// The number of presets whose bootstraps are placed with care.
 const CLOSELY: usize = 2;
 
@@ -129,6 +132,16 @@ impl Sizes {
         let spec = ParamsSpec::of_chain("compiled", self.degree, (steps, special), self.scale as f64, false);
         Params::new(spec, runtime)
     }
+}
+
+/// The predicted time by which programs are compared.
+fn price(program: &Program) -> f64 {
+    program.forecast().price()
+}
+
+/// Whether a program takes less time than a bootstrap.
+fn is_short(program: &Program) -> bool {
+    price(program) < LEAST_BOOTSTRAP
 }
 
 struct Search<'s> {
@@ -268,7 +281,6 @@ impl Search<'_> {
         for log_degree in LOG_DEGREES {
             match self.chain_of(1 << log_degree, &depth) {
                 Ok(found) => {
-                    let price = |found: &Program| found.forecast().price();
                     let own = price(&found);
                     if best.as_ref().is_some_and(|best| price(best) <= own) {
                         break;
@@ -450,10 +462,10 @@ impl Search<'_> {
             self.program_by(params, choices, &plans, limit)
         };
         let levels = || (lowest.0..highest.0.max(lowest.0 + 1)).map(Level);
-        let price = |program: &Program| program.forecast().price();
         let (mut best, mut first): (Option<Program>, Option<Miss>) = (None, None);
+        let limit = FAR * self.limit();
         for below in levels() {
-            match program(below, Vec::new(), best.as_ref().map_or(f64::INFINITY, price)) {
+            match program(below, Vec::new(), best.as_ref().map_or(limit, price)) {
                 Ok(found) if best.as_ref().is_none_or(|best| price(&found) < price(best)) => {
                     best = Some(found)
                 }
@@ -499,9 +511,9 @@ impl Search<'_> {
         }
     }
 
-    /// The fastest preset that bootstraps: each is tried with bootstraps of operands that lack a level, and
+    /// The fastest preset of at most this degree that bootstraps: each is tried with bootstraps of operands that lack a level, and
     /// those with the least time are looked at closely.
-    fn bootstrapping(&mut self) -> Result<Program, Miss> {
+    fn bootstrapping(&mut self, most_degree: usize) -> Result<Program, Miss> {
         let all = presets().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         // What is far behind with few bootstraps is not the fastest with more.
         let limit = FAR * self.limit();
@@ -513,6 +525,7 @@ impl Search<'_> {
             let is_candidate = !NO_CANDIDATES.iter().any(|prefix| name.starts_with(prefix));
             if !is_candidate
                 || preset.spec.segments.is_empty()
+                || preset.spec.degree > most_degree
                 || preset.security_bits() < self.options.security
             {
                 continue;
@@ -542,7 +555,6 @@ impl Search<'_> {
         let mut best: Option<Program> = None;
         for (_, spec) in tried.into_iter().take(CLOSELY) {
             let Ok(params) = Params::new(spec, &self.options.runtime) else { continue };
-            let price = |program: &Program| program.forecast().price();
             let Ok(program) = self.with_params(&params) else { continue };
             if best.as_ref().is_none_or(|best| price(&program) < price(best)) {
                 best = Some(program);
@@ -553,6 +565,24 @@ impl Search<'_> {
         })
     }
 
+    /// The program, or one that is faster because it bootstraps and so has fewer levels, on polynomials of at
+    /// most the same degree.
+    fn with_fewer_levels(&mut self, found: Program) -> Program {
+        let known = self.known.filter(|known| price(known) < price(&found)).unwrap_or(&found);
+        let mut search = Search {
+            function: self.function.clone(),
+            options: self.options,
+            limits: self.limits,
+            known: Some(known),
+            tried: self.tried,
+            shared: self.shared,
+        };
+        match search.bootstrapping(found.params().degree()) {
+            Ok(other) if price(&other) < price(&found) => other,
+            _ => found,
+        }
+    }
+
     /// The fastest program of a function.
     fn fastest(&mut self) -> Result<Program, Miss> {
         if let Some(params) = self.options.params.clone() {
@@ -561,15 +591,15 @@ impl Search<'_> {
         // Whoever bootstraps by himself wants parameters that can.
         let nodes = &self.function.graph.nodes;
         if nodes.iter().any(|node| node.operation == ArrayOperation::Bootstrap) {
-            return self.bootstrapping();
+            return self.bootstrapping(usize::MAX);
         }
         match self.chain() {
-            Ok(found) => Ok(found),
+            Ok(found) if is_short(&found) => Ok(found),
+            Ok(found) => Ok(self.with_fewer_levels(found)),
             // What stops on every set of parameters is no matter of parameters.
             Err(miss) if miss.kind == OTHER && miss.error.is_some() => Err(miss),
-            // Bootstraps take far longer than what another way of encryption does without them.
-            Err(miss) if self.known.is_some_and(|known| !known.choices().bootstraps()) => Err(miss),
-            Err(miss) => match self.bootstrapping() {
+            Err(miss) if self.known.is_some_and(is_short) => Err(miss),
+            Err(miss) => match self.bootstrapping(usize::MAX) {
                 Ok(found) => Ok(found),
                 Err(other) => Err(if other.is_nearer(&miss) { other } else { miss }),
             },
@@ -680,7 +710,7 @@ impl Program {
             let mut tried = Vec::new();
             let known = best.as_ref().map(|(best, _)| best);
             let limits = Limits::new(function, options);
-            let mut attempt = |passes: &[Pass]| {
+            let mut attempt = |passes: &[Pass], known: Option<&Program>| {
                 let (function, savings) =
                     written(function, &limits, passes).map_err(|error| (Miss::of(error), false))?;
                 let (function, is_rewritten) = (Arc::new(function), !savings.is_empty());
@@ -691,15 +721,22 @@ impl Program {
                 let bootstraps = program.bootstraps.alone();
                 Ok(Program { savings: savings.into(), bootstraps, ..program })
             };
-            // What a pass gains may cost errors or keys that the function as it is written does not have.
-            let found = attempt(&options.passes).or_else(|(miss, is_rewritten)| match is_rewritten {
-                true => attempt(&[]).map_err(|_| miss),
-                false => Err(miss),
-            });
+            // What a pass gains may cost errors or keys that the function as it is written does not have, and
+            // levels are no longer what counts where some values are bootstrapped.
+            let found = match attempt(&options.passes, known) {
+                Ok(program) if !is_short(&program) && !program.savings.is_empty() => {
+                    let least = known.filter(|known| price(known) < price(&program)).unwrap_or(&program);
+                    match attempt(&[], Some(least)) {
+                        Ok(other) if price(&other) < price(&program) => Ok(other),
+                        _ => Ok(program),
+                    }
+                }
+                Err((miss, true)) => attempt(&[], known).map_err(|_| miss),
+                found => found.map_err(|(miss, _)| miss),
+            };
             match found {
                 Ok(program) => {
-                    let price = program.forecast().price();
-                    if best.as_ref().is_none_or(|(best, _)| price < best.forecast().price()) {
+                    if best.as_ref().is_none_or(|(best, _)| price(&program) < price(best)) {
                         best = Some((program, tried));
                     }
                 }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use clathrate_lattice::Level;
 
 use super::LinearTransform;
-use super::gather::{in_rows_alone, is_movable, zeros};
+use super::gather::{in_rows_alone, is_movable, laid_out, zeros};
 use crate::arrays::estimate::{Along, MatrixNorms};
-use crate::arrays::{Ciphertext, Encoding, Estimate, Order, Padding};
+use crate::arrays::{Ciphertext, Encoding, Estimate, Layout, Order, Padding};
 use crate::byproducts::Byproducts;
 use crate::embedding::encoding_errors;
 use crate::encoding::linear::{Fold, RowMatrix};
@@ -52,7 +52,11 @@ pub(crate) fn multiply_rows(
     // other rows.
     let lies_elsewhere = layout.order() != Order::Natural || layout.copies() > 1 || (!is_plain && is_wide);
     if lies_elsewhere && layout.columns() == columns && is_movable(x) {
-        return multiply_rows(evaluator, &in_rows_alone(evaluator, x)?, matrix);
+        let moved = match shared_rows(x, matrix.size) {
+            Some(to) => laid_out(evaluator, x, to)?,
+            None => in_rows_alone(evaluator, x)?,
+        };
+        return multiply_rows(evaluator, &moved, matrix);
     }
     if !is_plain {
         let wanted = Wanted { chunks: 1, fold: FoldOf::Slots(rows.max(columns).next_power_of_two()) };
@@ -65,6 +69,21 @@ pub(crate) fn multiply_rows(
     // Rows of several polynomials keep their capacity.
     let fold = FoldOf::Numbers { numbers: layout.capacity(), most: x.params().slot_count() };
     Blocks::of(matrix, Wanted { chunks: layout.chunks(), fold })?.multiply(evaluator, x)
+}
+
+/// A layout in which rows share polynomials and have room for their products; `None` for single rows, and
+/// where rows alone take less work, because their numbers may repeat.
+fn shared_rows(x: &Ciphertext, [rows, columns]: [usize; 2]) -> Option<Layout> {
+    let count = x.layout().rows();
+    let wide = [count, rows.max(columns).next_power_of_two()];
+    let wide = Layout::new(&wide, Encoding::Slots, x.params().degree()).ok()?;
+    if count == 1 || wide.chunks() > 1 {
+        return None;
+    }
+    let shared = wide.with_lanes(None).ok()?.of_columns(columns);
+    let together = shared.polynomials() as f64 * work_of(rows + columns);
+    let alone = count as f64 * work_of(rows.min(columns).next_power_of_two());
+    (together < alone).then_some(shared)
 }
 
 /// What the maps of a matrix depend on beside its numbers.

@@ -34,9 +34,13 @@ pub(crate) fn is_movable(x: &Ciphertext) -> bool {
 
 /// The array with a polynomial, or several, for each row, as it is encrypted by default.
 pub(crate) fn in_rows_alone(evaluator: &Evaluator, x: &Ciphertext) -> Result<Ciphertext, CkksError> {
-    let shape = x.shape().to_vec();
-    let to = Layout::new(&shape, Encoding::Slots, x.params().degree())?;
-    gather(evaluator, x, &shape, Some(to), &(0..shape.iter().product()).map(Some).collect::<Vec<_>>())
+    laid_out(evaluator, x, Layout::new(x.shape(), Encoding::Slots, x.params().degree())?)
+}
+
+/// The array at the places of a layout of its shape.
+pub(super) fn laid_out(evaluator: &Evaluator, x: &Ciphertext, to: Layout) -> Result<Ciphertext, CkksError> {
+    let sources: Vec<Option<usize>> = (0..count_of(x.shape())).map(Some).collect();
+    gather(evaluator, x, x.shape(), Some(to), &sources)
 }
 
 /// The array of shape `shape` whose entry `i` is entry `sources[i]` of `x`, both counted along the rows, at
