@@ -34,7 +34,7 @@ const LARGEST: f64 = 0.1;
 pub(super) fn results_without_noise(function: &RecordedFunction) -> Result<Vec<ValueForecast>, CkksError> {
     let evaluator = recording_evaluator(FINE)?;
     let params = evaluator.params().clone();
-    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+    let choices = Choices::at(params.max_level());
     Ok(Forecast::by(evaluator, function, &choices, &AutomaticPlans::new(&params))?.results().to_vec())
 }
 
@@ -142,7 +142,7 @@ pub(super) fn with_intervals(mut function: RecordedFunction) -> Result<RecordedF
     stated.state_usual_errors();
     let evaluator = recording_evaluator(USUAL)?;
     let params = evaluator.params().clone();
-    let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+    let choices = Choices::at(params.max_level());
     let forecast = Forecast::by(evaluator, &stated, &choices, &AutomaticPlans::new(&params))?;
     for node in &mut function.graph.nodes {
         let bounds = values_of(node).into_iter().filter_map(|value| forecast.values()[value].bound);

@@ -12,6 +12,7 @@ use super::schedule::{Values, in_order};
 use super::{Choices, RecordedFunction};
 use crate::arrays::{Ciphertext, Encoding};
 use crate::circuits::automatic::AutomaticPlans;
+use crate::circuits::linear::gather::{in_lanes, is_movable};
 use crate::encrypted_array::EncryptedArray;
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
@@ -62,6 +63,8 @@ pub struct Forecast {
     results: Vec<ValueForecast>,
     /// The predicted nanoseconds and the bytes of each value.
     costs: Vec<(f64, usize)>,
+    /// Whether each value has twice as many polynomials as its numbers fill, or more.
+    is_sparse: Vec<bool>,
     key_bytes: usize,
 }
 
@@ -77,6 +80,12 @@ impl ValueForecast {
             error_bound: array.error_bound(),
         }
     }
+}
+
+/// Whether a gather makes fewer than half as many polynomials of an array.
+fn lies_sparsely(array: &Ciphertext) -> bool {
+    let fewest = in_lanes(array.shape(), array.params().degree());
+    is_movable(array) && fewest.is_ok_and(|fewest| array.layout().polynomials() >= 2 * fewest.polynomials())
 }
 
 impl Forecast {
@@ -123,20 +132,21 @@ impl Forecast {
         let graph = &function.graph;
         let count = graph.inputs + graph.nodes.len();
         let (mut values, mut costs) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let (mut before, is_over) = (0.0, Cell::new(false));
+        let (mut is_sparse, mut before, is_over) = (Vec::with_capacity(count), 0.0, Cell::new(false));
         let mut seen = |_, value: &EncryptedArray| {
             let Cost { nanoseconds: all, price, .. } = evaluator.predicted_cost();
             costs.push((all - before, value.data().predicted_bytes()));
             before = all;
             values.push(ValueForecast::of(value.data()));
+            is_sparse.push(lies_sparsely(value.data()));
             is_over.set(price > limit);
             if is_over.get() { Err(CkksError::Cancelled) } else { Ok(()) }
         };
-        let replay = Replay { graph, refresh: (&choices.bootstrapped, bootstraps), plain: &plain };
+        let replay = Replay { graph, choices, bootstraps, plain: &plain };
         let computed = || {
             let mut known = BTreeMap::new();
             for (value, symbol) in symbols.into_iter().enumerate() {
-                let symbol = replay.refreshed(value, symbol)?;
+                let symbol = replay.finished(value, symbol)?;
                 seen(value, &symbol)?;
                 known.insert(value, symbol);
             }
@@ -156,7 +166,7 @@ impl Forecast {
         let recording = evaluator.recorded();
         let params = evaluator.params();
         let key_bytes = params.required_keys(recording.needs())?.bytes(params)?;
-        Ok(Some(Self { recording, values, results, costs, key_bytes }))
+        Ok(Some(Self { recording, values, results, costs, is_sparse, key_bytes }))
     }
 
     /// The evaluation keys, each for the highest level that it is used at.
@@ -186,6 +196,11 @@ impl Forecast {
     /// The predicted nanoseconds of one thread and the bytes of each of [`Forecast::values`].
     pub(super) fn costs(&self) -> &[(f64, usize)] {
         &self.costs
+    }
+
+    /// Whether each of [`Forecast::values`] has twice as many polynomials as its numbers fill, or more.
+    pub(super) fn is_sparse(&self) -> &[bool] {
+        &self.is_sparse
     }
 
     /// The bytes of the evaluation keys in memory.

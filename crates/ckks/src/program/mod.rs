@@ -87,11 +87,20 @@ pub struct Choices {
     pub level: Level,
     /// The level below which operations bootstrap their operands by themselves.
     pub bootstrap_below: Option<Level>,
-    /// The values that are bootstrapped once they are computed, ascending.
+    /// The values that are gathered once they are computed, so that rows share polynomials as far as they
+    /// fit, ascending.
+    pub gathered: Vec<usize>,
+    /// The values that are bootstrapped once they are computed, and gathered, ascending.
     pub bootstrapped: Vec<usize>,
 }
 
 impl Choices {
+    /// Inputs at this level, and nothing else.
+    #[must_use]
+    pub fn at(level: Level) -> Self {
+        Self { level, bootstrap_below: None, gathered: Vec::new(), bootstrapped: Vec::new() }
+    }
+
     /// Whether anything is bootstrapped.
     #[must_use]
     pub fn bootstraps(&self) -> bool {
@@ -135,8 +144,10 @@ impl Program {
         limit: f64,
     ) -> Result<Option<Self>, CkksError> {
         check_function(function)?;
-        if !choices.bootstrapped.is_sorted_by(|one, next| one < next) {
-            return Err(malformed("the values that are bootstrapped are not in ascending order"));
+        for (list, what) in [(&choices.gathered, "gathered"), (&choices.bootstrapped, "bootstrapped")] {
+            if !list.is_sorted_by(|one, next| one < next) {
+                return Err(malformed(&format!("the values that are {what} are not in ascending order")));
+            }
         }
         let forecast = Forecast::of(params, function, &choices, bootstraps, limit)?;
         Ok(forecast.map(|forecast| Self {
@@ -394,11 +405,11 @@ impl Program {
     }
 
     fn replay<'r>(&'r self, given: &'r Given) -> Replay<'r> {
-        let refresh = (&self.choices.bootstrapped[..], &self.bootstraps);
-        Replay { graph: self.graph(), refresh, plain: &given.plain }
+        let (choices, bootstraps) = (&self.choices, &self.bootstraps);
+        Replay { graph: self.graph(), choices, bootstraps, plain: &given.plain }
     }
 
-    /// The inputs of a run, checked, at the program's level, and bootstrapped where it says so.
+    /// The inputs of a run, checked, at the program's level, gathered and bootstrapped where it says so.
     fn given(
         &self,
         evaluator: &Evaluator,
@@ -414,7 +425,7 @@ impl Program {
                 true => input.clone(),
                 false => Arc::new(given.evaluator.drop_to_level(input, self.choices.level)?),
             };
-            let array = self.replay(&given).refreshed(value, EncryptedArray::new(input, &given.evaluator))?;
+            let array = self.replay(&given).finished(value, EncryptedArray::new(input, &given.evaluator))?;
             given.arrays.insert(value, array);
         }
         Ok(given)

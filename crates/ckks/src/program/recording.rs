@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use clathrate_lattice::Level;
+
+use super::Choices;
 use super::arrangement::Arrangement;
 use super::input::ProgramInput;
 use super::replay::Replay;
@@ -158,7 +161,9 @@ pub(super) fn value_shapes(function: &RecordedFunction) -> Result<Vec<Vec<usize>
     let plans = AutomaticPlans::new(recording_evaluator(USUAL)?.params());
     let plain: Vec<Arc<PlainArray>> = recording.plain.iter().cloned().map(Arc::new).collect();
     let graph = &function.graph;
-    let replay = Replay { graph, refresh: (&[], &plans), plain: &plain };
+    // The level is that of the symbols.
+    let choices = Choices::at(Level(0));
+    let replay = Replay { graph, choices: &choices, bootstraps: &plans, plain: &plain };
     let mut values: Vec<Option<EncryptedArray>> = recording.symbols.iter().cloned().map(Some).collect();
     for (index, node) in graph.nodes.iter().enumerate() {
         let operand = |operand: &GraphOperand| match *operand {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Choices;
 use crate::arrays::count_of;
 use crate::circuits::automatic::AutomaticPlans;
 use crate::circuits::linear::Placement;
@@ -295,21 +296,29 @@ impl<'c> Call<'c> {
 #[derive(Clone, Copy)]
 pub(super) struct Replay<'r> {
     pub(super) graph: &'r ArrayGraph,
-    /// The values that are bootstrapped once they are computed, ascending, and the plans of bootstraps.
-    pub(super) refresh: (&'r [usize], &'r AutomaticPlans),
+    /// Which values are gathered and bootstrapped.
+    pub(super) choices: &'r Choices,
+    pub(super) bootstraps: &'r AutomaticPlans,
     /// The plain inputs.
     pub(super) plain: &'r [Arc<PlainArray>],
 }
 
 impl Replay<'_> {
-    /// A value as the others take it: bootstrapped, if it is one of those.
-    pub(super) fn refreshed(&self, value: usize, array: EncryptedArray) -> Result<EncryptedArray, CkksError> {
-        let (refresh, bootstraps) = self.refresh;
-        if refresh.binary_search(&value).is_err() {
+    /// A value as the others take it: gathered and bootstrapped, if it is one of those.
+    pub(super) fn finished(&self, value: usize, array: EncryptedArray) -> Result<EncryptedArray, CkksError> {
+        let is_one = |list: &[usize]| list.binary_search(&value).is_ok();
+        let array = match is_one(&self.choices.gathered) {
+            true => {
+                let places = (0..count_of(array.data().shape())).map(Some);
+                array.gathered(array.data().shape(), &places.collect::<Vec<_>>())?
+            }
+            false => array,
+        };
+        if !is_one(&self.choices.bootstrapped) {
             return Ok(array);
         }
         let data = array.settled()?;
-        array.beside(bootstraps.bootstrapped(&array.evaluator().without_bootstrapping(), &data)?)
+        array.beside(self.bootstraps.bootstrapped(&array.evaluator().without_bootstrapping(), &data)?)
     }
 
     /// The value of node `index`, from the encrypted arrays among its operands, each in its place.
@@ -321,7 +330,7 @@ impl Replay<'_> {
         let node = self.graph.nodes.get(index).ok_or_else(|| malformed("there is no such operation"))?;
         let call = Call { graph: self.graph, node, operands, plain: self.plain };
         let holder = call.array(0)?.evaluator().clone();
-        let compute = || self.refreshed(self.graph.inputs + index, call.run()?);
+        let compute = || self.finished(self.graph.inputs + index, call.run()?);
         if node.stage.is_empty() { compute() } else { holder.stage(&node.stage, compute) }
     }
 }

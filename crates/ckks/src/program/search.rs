@@ -3,6 +3,7 @@
 //!
 //! Prices are built into the library, so that one function gives one program on every machine.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use clathrate_lattice::security::estimated_bits;
@@ -17,9 +18,10 @@ use super::limits::{
 };
 use super::passes::{Pass, Saving, applied};
 use super::recording::{USUAL, recording_params};
+use super::schedule::values_of;
 use super::{Choices, Forecast, Program, RecordedFunction};
 use crate::circuits::automatic::AutomaticPlans;
-use crate::encrypted_array::ArrayOperation;
+use crate::encrypted_array::{ArrayOperation, GraphNode};
 use crate::error::{CkksError, ErrorKind};
 use crate::evaluation::Evaluator;
 use crate::parameters::{Params, ParamsSpec, Runtime, presets};
@@ -144,10 +146,31 @@ fn is_short(program: &Program) -> bool {
     price(program) < LEAST_BOOTSTRAP
 }
 
+/// The program that takes less time.
+fn cheaper<'p>(found: &'p Program, known: Option<&'p Program>) -> &'p Program {
+    known.filter(|known| price(known) < price(found)).unwrap_or(found)
+}
+
+/// The values that lie in more polynomials than their numbers fill, and that functions of each number take,
+/// which cost as much for each polynomial.
+fn sparse_operands(program: &Program) -> Vec<usize> {
+    let takes = |node: &GraphNode| {
+        let is_power =
+            matches!(node.operation, ArrayOperation::Polynomial { .. } | ArrayOperation::Power { .. });
+        node.operation.error().is_some() || is_power
+    };
+    let nodes = program.graph().nodes.iter().filter(|node| takes(node));
+    let is_sparse = program.forecast().is_sparse();
+    let operands: BTreeSet<usize> = nodes.flat_map(values_of).filter(|&value| is_sparse[value]).collect();
+    operands.into_iter().collect()
+}
+
 struct Search<'s> {
     function: Arc<RecordedFunction>,
     options: &'s CompileOptions,
     limits: Limits<'s>,
+    /// The values that are gathered.
+    gathered: &'s [usize],
     /// A program that is there already: parameters that cost far more are not looked at closely.
     known: Option<&'s Program>,
     tried: &'s mut Vec<Candidate>,
@@ -156,6 +179,11 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
+    /// Inputs at this level, and the values that are gathered.
+    fn choices(&self, level: Level) -> Choices {
+        Choices { gathered: self.gathered.to_vec(), ..Choices::at(level) }
+    }
+
     /// The price of the program that is there already.
     fn limit(&self) -> f64 {
         self.known.map_or(f64::INFINITY, |known| known.forecast().price())
@@ -257,7 +285,7 @@ impl Search<'_> {
     /// The levels, the error and the magnitudes of the function, where levels do not run out.
     fn depth(&self) -> Result<Depth, Miss> {
         let params = recording_params(USUAL).map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
-        let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+        let choices = self.choices(params.max_level());
         let (evaluator, plans) = (Evaluator::recording(&params), AutomaticPlans::new(&params));
         let forecast = Forecast::by(evaluator, &self.function, &choices, &plans);
         let forecast = forecast.map_err(|error| {
@@ -377,8 +405,7 @@ impl Search<'_> {
             if let Some(warning) = params.scale_warnings().first() {
                 return Err(Miss::new(format!("{sizes}: {warning}"), OTHER, 1.0));
             }
-            let choices =
-                Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+            let choices = self.choices(params.max_level());
             // With fewer levels a program takes less memory.
             let built = match self.built(&params, choices, &AutomaticPlans::new(&params), f64::INFINITY) {
                 Ok((_, Some(miss))) if miss.kind != OVER_BUDGET => Err(miss),
@@ -421,7 +448,7 @@ impl Search<'_> {
     /// The program with given parameters: at the lowest level that serves, or with bootstraps.
     fn with_params(&mut self, params: &Params) -> Result<Program, Miss> {
         let name = params.spec().name.clone();
-        let at = |level: Level| Choices { level, bootstrap_below: None, bootstrapped: Vec::new() };
+        let at = |level: Level| self.choices(level);
         // At a lower level a program takes less memory, so its own level is looked for first.
         let whole =
             match self.built(params, at(params.fresh_level()), &AutomaticPlans::new(params), f64::INFINITY) {
@@ -458,7 +485,8 @@ impl Search<'_> {
     ) -> Result<Program, Option<Miss>> {
         let plans = self.shared.of_others(params);
         let program = |below: Level, bootstrapped: Vec<usize>, limit: f64| {
-            let choices = Choices { level: params.fresh_level(), bootstrap_below: Some(below), bootstrapped };
+            let choices =
+                Choices { bootstrap_below: Some(below), bootstrapped, ..self.choices(params.fresh_level()) };
             self.program_by(params, choices, &plans, limit)
         };
         let levels = || (lowest.0..highest.0.max(lowest.0 + 1)).map(Level);
@@ -532,11 +560,7 @@ impl Search<'_> {
             }
             let Ok(params) = Params::new(preset.spec.clone(), &self.options.runtime) else { continue };
             let Ok((lowest, _)) = params.application_levels() else { continue };
-            let choices = |bootstrap_below| Choices {
-                level: params.fresh_level(),
-                bootstrap_below,
-                bootstrapped: Vec::new(),
-            };
+            let choices = |bootstrap_below| Choices { bootstrap_below, ..self.choices(params.fresh_level()) };
             let plans = self.shared.of_others(&params);
             let first = self
                 .program_by(&params, choices(None), &plans, limit)
@@ -568,11 +592,12 @@ impl Search<'_> {
     /// The program, or one that is faster because it bootstraps and so has fewer levels, on polynomials of at
     /// most the same degree.
     fn with_fewer_levels(&mut self, found: Program) -> Program {
-        let known = self.known.filter(|known| price(known) < price(&found)).unwrap_or(&found);
+        let known = cheaper(&found, self.known);
         let mut search = Search {
             function: self.function.clone(),
             options: self.options,
             limits: self.limits,
+            gathered: self.gathered,
             known: Some(known),
             tried: self.tried,
             shared: self.shared,
@@ -714,10 +739,20 @@ impl Program {
                 let (function, savings) =
                     written(function, &limits, passes).map_err(|error| (Miss::of(error), false))?;
                 let (function, is_rewritten) = (Arc::new(function), !savings.is_empty());
-                let mut search =
-                    Search { function, options, limits, known, tried: &mut tried, shared: &shared };
-                let found = search.fastest();
-                let program = found.map_err(|miss| (miss, is_rewritten))?;
+                let mut fastest = |gathered: &[usize], known: Option<&Program>| {
+                    let (function, tried) = (function.clone(), &mut tried);
+                    Search { function, options, limits, gathered, known, tried, shared: &shared }.fastest()
+                };
+                let found = fastest(&[], known).map_err(|miss| (miss, is_rewritten))?;
+                let sparse = if is_short(&found) { Vec::new() } else { sparse_operands(&found) };
+                let program = if sparse.is_empty() {
+                    found
+                } else {
+                    match fastest(&sparse, Some(cheaper(&found, known))) {
+                        Ok(other) if price(&other) < price(&found) => other,
+                        _ => found,
+                    }
+                };
                 let bootstraps = program.bootstraps.alone();
                 Ok(Program { savings: savings.into(), bootstraps, ..program })
             };
@@ -725,8 +760,7 @@ impl Program {
             // levels are no longer what counts where some values are bootstrapped.
             let found = match attempt(&options.passes, known) {
                 Ok(program) if !is_short(&program) && !program.savings.is_empty() => {
-                    let least = known.filter(|known| price(known) < price(&program)).unwrap_or(&program);
-                    match attempt(&[], Some(least)) {
+                    match attempt(&[], Some(cheaper(&program, known))) {
                         Ok(other) if price(&other) < price(&program) => Ok(other),
                         _ => Ok(program),
                     }

@@ -39,6 +39,8 @@ pub struct ProgramMetadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bootstrap_below: Option<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    gathered: Vec<usize>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bootstrapped: Vec<usize>,
 }
 
@@ -97,6 +99,7 @@ impl Stored for Program {
             arrangement: self.arrangement().clone(),
             level: choices.level.0,
             bootstrap_below: choices.bootstrap_below.map(|level| level.0),
+            gathered: choices.gathered.clone(),
             bootstrapped: choices.bootstrapped.clone(),
         }
     }
@@ -232,6 +235,7 @@ impl Program {
         let choices = Choices {
             level: Level(metadata.level),
             bootstrap_below: metadata.bootstrap_below.map(Level),
+            gathered: metadata.gathered,
             bootstrapped: metadata.bootstrapped,
         };
         Self::new(&params, function, choices)

@@ -178,14 +178,20 @@ impl fmt::Display for Program {
         if !savings.is_empty() {
             writeln!(f, "  passes      {}", savings.join("; "))?;
         }
+        let listed = |values: &[usize]| {
+            let values: Vec<String> = values.iter().map(|value| format!("v{value}")).collect();
+            values.join(", ")
+        };
+        let gathered = &self.choices().gathered;
+        if !gathered.is_empty() {
+            writeln!(f, "  gathered    {}, in fewer polynomials", listed(gathered))?;
+        }
         let mut bootstraps = Vec::new();
         if let Some(below) = self.choices().bootstrap_below {
             bootstraps.push(format!("operands below level {below} are bootstrapped"));
         }
         if !self.choices().bootstrapped.is_empty() {
-            let values: Vec<String> =
-                self.choices().bootstrapped.iter().map(|value| format!("v{value}")).collect();
-            bootstraps.push(format!("bootstrapped: {}", values.join(", ")));
+            bootstraps.push(format!("bootstrapped: {}", listed(&self.choices().bootstrapped)));
         }
         if !bootstraps.is_empty() {
             writeln!(f, "  bootstraps  {}", bootstraps.join("; "))?;

@@ -620,9 +620,9 @@ fn exhaustive(function: &RecordedFunction, params: &Params, values: usize) -> f6
     let prices =
         levels.flat_map(|below| sets.clone().map(move |set| (below, set))).filter_map(|(below, set)| {
             let choices = Choices {
-                level: params.fresh_level(),
                 bootstrap_below: Some(below),
                 bootstrapped: (0..values).filter(|value| set >> value & 1 == 1).collect(),
+                ..Choices::at(params.fresh_level())
             };
             Program::new(params, function.clone(), choices).ok().map(|program| program.forecast().price())
         });

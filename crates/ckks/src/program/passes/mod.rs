@@ -116,7 +116,7 @@ impl Known {
     fn of(function: &RecordedFunction) -> Result<Self, CkksError> {
         let evaluator = recording_evaluator(USUAL)?;
         let params = evaluator.params().clone();
-        let choices = Choices { level: params.max_level(), bootstrap_below: None, bootstrapped: Vec::new() };
+        let choices = Choices::at(params.max_level());
         let forecast = Forecast::by(evaluator, function, &choices, &AutomaticPlans::new(&params))?;
         let (values, results) = (forecast.values().to_vec(), forecast.results().to_vec());
         let depths = depths(&function.graph, &values);
