@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import networks
 import numpy as np
 
 import clathrate as cl
@@ -203,17 +204,25 @@ def chain(length: int) -> Callable[[Any], Any]:
     return function
 
 
-# Many operations: the name and the function of an array of 1000.
-COMPILED = [("1 000 operations, entry by entry", chain(1000)), ("5 000 operations, entry by entry", chain(5000))]
+# What is compiled and not run: the name, the function, and its input.
+COMPILED: list[tuple[str, Callable[[Any], Any], cl.Input]] = [
+    ("1 000 operations, entry by entry", chain(1000), cl.Input((1000,), bound=1.0)),
+    ("5 000 operations, entry by entry", chain(5000), cl.Input((1000,), bound=1.0)),
+    ("ResNet-20, images 3 x 32 x 32", networks.resnet(20), cl.Input((3, 32, 32), bound=1.0)),
+    ("transformer block, 16 tokens x 32, 2 heads", networks.transformer(16, 32, 2, 64), cl.Input((16, 32), bound=4.0)),
+    ("transformer block, 64 tokens x 64, 4 heads", networks.transformer(64, 64, 4, 256), cl.Input((64, 64), bound=4.0)),
+]
 
 
-def compiled(name: str, function: Callable[[Any], Any]) -> dict[str, Any]:
+def compiled(name: str, function: Callable[[Any], Any], given: cl.Input) -> dict[str, Any]:
     start = time.monotonic()
-    program = cl.compile(function, cl.Input((1000,), bound=1.0))
+    program = cl.compile(function, given)
     seconds = time.monotonic() - start
     extra = {
         "operations": len(program.tasks),
         "seconds": program.seconds,
+        "bootstraps": program.bootstraps,
+        "memory_bytes": program.key_bytes + program.peak_bytes + program.plaintext_bytes,
         "preset": program.params.name,
         "degree": program.params.degree,
         "key_bytes": program.key_bytes,
@@ -231,5 +240,5 @@ if __name__ == "__main__":
             print(json.dumps(row(job)), flush=True)
         except cl.ClathrateError as refused:
             print(json.dumps({"who": "clathrate", "work": "program", "params": job[0], "absent": str(refused)}), flush=True)
-    for name, function in COMPILED[:1] if "--quick" in sys.argv[1:] else COMPILED:
-        print(json.dumps(compiled(name, function)), flush=True)
+    for job in COMPILED[:1] if "--quick" in sys.argv[1:] else COMPILED:
+        print(json.dumps(compiled(*job)), flush=True)

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,13 +40,23 @@ class Run:
     folder: str = field(compare=False)
 
 
-@lru_cache(maxsize=2)
+# The programs and keys of the last runs, in a worker.
+_KNOWN: dict[Run, tuple[Program, Any]] = {}
+_MOST_KNOWN = 2
+
+
 def _loaded(run: Run) -> tuple[Program, Any]:
     from ._evaluation_keys import EvaluationKeys
     from ._program import Program
 
+    known = _KNOWN.get(run)
+    if known is not None:
+        return known
     program = Program.load(os.path.join(run.folder, "program"), run.runtime, allow_insecure=run.allow_insecure)
     keys = None if run.keys is None else EvaluationKeys.load(run.keys, program.params, trusted_map=True)._native
+    while len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.pop(next(iter(_KNOWN)), None)
+    _KNOWN[run] = program, keys
     return program, keys
 
 

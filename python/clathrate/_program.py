@@ -317,6 +317,11 @@ class Program(ForOwner, of=native.Program):
         return self._native.bootstrap_below
 
     @property
+    def bootstraps(self) -> int:
+        """How often a polynomial is bootstrapped; an array may have several, and two of real numbers share a bootstrap."""
+        return self._native.bootstraps
+
+    @property
     def seconds(self) -> float:
         """The predicted time of a run with one thread; the first run of a set of keys takes `encoding_seconds` more."""
         return float(self._native.recording.total[0])

@@ -76,7 +76,8 @@ def test_the_files_of_a_run_are_removed(made, tmp_path, monkeypatch):
     with Watching(1) as executor:
         program.run(keys, *inputs, executor=executor)
     # The program, its keys and the plain input.
-    assert len(seen) > 5 and all(own == ["0", "keys", "program"] for own in seen)
+    assert len(seen) > 5
+    assert all(own == ["0", "keys", "program"] for own in seen)
     assert not list(tmp_path.iterdir())
 
 

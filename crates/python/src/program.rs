@@ -296,6 +296,11 @@ impl PyProgram {
         self.program.forecast().price() * 1e-9
     }
 
+    #[getter]
+    fn bootstraps(&self) -> usize {
+        self.program.forecast().recording().bootstraps()
+    }
+
     // Of each task: the value that it gives, its name, the values that it takes, seconds, and bytes.
     #[getter]
     fn tasks(&self) -> Vec<(usize, String, Vec<usize>, f64, usize)> {

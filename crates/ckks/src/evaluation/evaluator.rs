@@ -257,6 +257,13 @@ impl Evaluator {
         self.kept.plan(purpose, self.params.runtime().plaintext_budget(), make, P::pass)
     }
 
+    /// Records the bootstraps of so many polynomials, in a dry run.
+    pub(crate) fn record_bootstraps(&self, polynomials: usize) {
+        if let Keys::Recorded(recording) = &self.keys {
+            recording.lock().unwrap_or_else(PoisonError::into_inner).add_bootstraps(polynomials);
+        }
+    }
+
     /// Records that plaintexts for `x` are needed.
     pub(crate) fn record_plaintexts(
         &self,

@@ -151,8 +151,8 @@ const SHARED_BYTES: usize = 128 << 20;
 /// Plans that follow from places and sizes alone: they have no plaintexts, and serve all parameters.
 static SHARED: LazyLock<KeptPlans> = LazyLock::new(KeptPlans::default);
 
-/// The plan for a purpose, which `make` makes unless this process has it. It must follow from the purpose, for
-/// all parameters, so that a run, and each dry run of a search, has the same.
+/// The plan for a purpose, which `make` makes unless this process has it. It must follow from the purpose,
+/// for all parameters, so that a run, and each dry run of a search, has the same.
 ///
 /// # Errors
 /// Those of `make`.

@@ -71,6 +71,8 @@ pub struct Recording {
     stages: Vec<StageCost>,
     /// Names of the open stages, outermost first.
     open: Vec<String>,
+    /// The polynomials that are bootstrapped, each time.
+    bootstraps: usize,
     meter: Arc<MemoryMeter>,
     plaintexts: Plaintexts,
     /// How often each recorded operation counts: a circuit that runs for each bundle on data runs once on
@@ -143,6 +145,17 @@ impl Recording {
         }
         self.add_cost(cost);
         Ok(())
+    }
+
+    /// Adds the bootstraps of so many polynomials.
+    pub(crate) fn add_bootstraps(&mut self, polynomials: usize) {
+        self.bootstraps += polynomials * self.repeats.0;
+    }
+
+    /// The number of bootstraps of a polynomial.
+    #[must_use]
+    pub fn bootstraps(&self) -> usize {
+        self.bootstraps
     }
 
     /// Adds `cost` to the open stage.

@@ -539,8 +539,8 @@ impl Search<'_> {
         }
     }
 
-    /// The fastest preset of at most this degree that bootstraps: each is tried with bootstraps of operands that lack a level, and
-    /// those with the least time are looked at closely.
+    /// The fastest preset of at most this degree that bootstraps: each is tried with bootstraps of operands
+    /// that lack a level, and those with the least time are looked at closely.
     fn bootstrapping(&mut self, most_degree: usize) -> Result<Program, Miss> {
         let all = presets().map_err(|error| Miss::new(error.to_string(), OTHER, 1.0))?;
         // What is far behind with few bootstraps is not the fastest with more.

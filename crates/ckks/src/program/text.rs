@@ -187,6 +187,10 @@ impl fmt::Display for Program {
             writeln!(f, "  gathered    {}, in fewer polynomials", listed(gathered))?;
         }
         let mut bootstraps = Vec::new();
+        if self.choices().bootstraps() {
+            let count = forecast.recording().bootstraps();
+            bootstraps.push(format!("{count} {}", if count == 1 { "polynomial" } else { "polynomials" }));
+        }
         if let Some(below) = self.choices().bootstrap_below {
             bootstraps.push(format!("operands below level {below} are bootstrapped"));
         }

@@ -95,10 +95,11 @@ impl BootstrapPlan {
             self.check_numbers(x, BOOTSTRAP)?;
             self.check_input(evaluator, x)?;
         }
+        let polys = parts[0].layout.bundles() * parts[0].layout.bodies();
+        evaluator.record_bootstraps(polys);
         if let Some(keys) = evaluator.held().filter(|_| parts.iter().all(|x| !x.is_symbol())) {
             self.check_keys(keys)?;
             // A small bootstrap is faster than the dry run that would predict its memory.
-            let polys = parts[0].layout.bundles() * parts[0].layout.bodies();
             if self.params.degree() * polys >= MIN_CHECKED {
                 let remedy = "bootstrap fewer rows at once, or free memory";
                 check_free(BOOTSTRAP, self.memory_bytes(polys)?, remedy)?;

@@ -201,8 +201,8 @@ impl GatherStep {
 }
 
 /// The steps of a rotation of all slots to the left that moves all numbers of an array that lies as `from` to
-/// the places of `to`, each from its source; `None` where there is no such rotation. It takes no level, and no
-/// mask.
+/// the places of `to`, each from its source; `None` where there is no such rotation. It takes no level, and
+/// no mask.
 fn rotation(from: &Layout, to: &Layout, sources: &[Option<usize>]) -> Option<i64> {
     let period = to.period();
     let alike = (from.period(), from.polynomials(), from.copies()) == (period, to.polynomials(), 1);
