@@ -148,6 +148,9 @@ impl Program {
             if !list.is_sorted_by(|one, next| one < next) {
                 return Err(malformed(&format!("the values that are {what} are not in ascending order")));
             }
+            if list.last().is_some_and(|&last| last >= function.graph.inputs + function.graph.nodes.len()) {
+                return Err(malformed(&format!("a value that is {what} is none of the graph")));
+            }
         }
         let forecast = Forecast::of(params, function, &choices, bootstraps, limit)?;
         Ok(forecast.map(|forecast| Self {

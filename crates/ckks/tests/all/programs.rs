@@ -470,6 +470,12 @@ fn files_with_right_digests_and_wrong_contents_are_refused() {
             metadata["bootstrapped"] = serde_json::json!([2])
         }),
         ("values in disorder", |metadata, _| metadata["bootstrapped"] = serde_json::json!([3, 2])),
+        ("gathered values in disorder", |metadata, _| metadata["gathered"] = serde_json::json!([3, 2])),
+        ("gathered values that are twice there", |metadata, _| metadata["gathered"] = serde_json::json!([2, 2])),
+        ("a gathered value that is not there", |metadata, _| metadata["gathered"] = serde_json::json!([40])),
+        ("a bootstrapped value that is not there", |metadata, _| {
+            metadata["bootstrapped"] = serde_json::json!([40])
+        }),
         ("another version", |metadata, _| metadata["operations_version"] = serde_json::json!(1)),
         ("other parameters", |metadata, _| metadata["spec"]["log2_scale"] = serde_json::json!(39)),
     ];
@@ -480,6 +486,38 @@ fn files_with_right_digests_and_wrong_contents_are_refused() {
     // An input that says nothing wrong means what it says.
     let wider = rewritten(&program, |metadata, _| metadata["inputs"][0]["bound"] = serde_json::json!(2.0));
     assert_eq!(wider.expect("a program").inputs()[0].bound, Some(2.0));
+}
+
+#[test]
+fn gathered_values_lie_in_as_few_polynomials_as_they_fill() {
+    let rows = case("rows alone", vec![matrix(8, 20)], |x| x[0].mul(&x[0])?.add(1.0)?.mul(0.5));
+    let function = record(&rows).expect("records");
+    let usual = compiled(function.clone(), rows.preset).expect("compiles");
+    assert!(usual.choices().gathered.is_empty());
+    let owner = secret(usual.params(), 99);
+    let numbers = |program: &Program| {
+        let keys = owner.evaluation_keys(program.forecast().needs()).expect("keys");
+        let data = encrypted(program, &owner);
+        let results = program.run(&Evaluator::with_keys(keys), &data, &[]).expect("runs");
+        let predicted = &program.forecast().results()[0];
+        assert_eq!((results[0].shape(), results[0].level()), (&predicted.shape[..], predicted.level));
+        assert_eq!(results[0].error_bound(), predicted.error_bound);
+        (results[0].layout().bundles(), owner.decrypt(&results[0]).expect("decrypts").into_real().expect("real"))
+    };
+    let (polynomials, expected) = numbers(&usual);
+    assert_eq!(polynomials, 8);
+    // An input, and a value that is not rescaled yet.
+    for value in [0, 1] {
+        let choices = Choices { gathered: vec![value], ..usual.choices().clone() };
+        let program = Program::new(usual.params(), function.clone(), choices).expect("a program");
+        let program = rewritten(&program, |_, _| ()).expect("the same from a file");
+        assert_eq!(program.choices().gathered, [value]);
+        assert!(program.to_string().contains(&format!("gathered    v{value}, in fewer polynomials")));
+        let (polynomials, found) = numbers(&program);
+        assert_eq!(polynomials, 1);
+        let far = found.iter().zip(&expected).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-6, "{far}");
+    }
 }
 
 /// The paths of all numbers in a document.
