@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent import futures
 from dataclasses import dataclass, field
@@ -30,33 +31,36 @@ PATIENCE = 0.1
 class Run:
     """Where the workers of a run find what all of its operations need."""
 
-    # What tells runs apart: a worker keeps the program and the keys of the last ones.
+    # What tells runs apart: a worker keeps the program and the keys of the last one.
     digest: str
     keys: str | None
     stamp: tuple[int, int]
-    plain: tuple[str, ...]
     runtime: Runtime
     allow_insecure: bool
     folder: str = field(compare=False)
+    plain: tuple[str, ...] = field(compare=False)
 
 
-# The programs and keys of the last runs, in a worker.
+# The program and the keys of the last run, in a worker; several threads may be workers.
 _KNOWN: dict[Run, tuple[Program, Any]] = {}
-_MOST_KNOWN = 2
+_LOADING = threading.Lock()
 
 
 def _loaded(run: Run) -> tuple[Program, Any]:
+    with _LOADING:
+        known = _KNOWN.get(run)
+        if known is None:
+            _KNOWN.clear()
+            known = _KNOWN[run] = _load(run)
+        return known
+
+
+def _load(run: Run) -> tuple[Program, Any]:
     from ._evaluation_keys import EvaluationKeys
     from ._program import Program
 
-    known = _KNOWN.get(run)
-    if known is not None:
-        return known
     program = Program.load(os.path.join(run.folder, "program"), run.runtime, allow_insecure=run.allow_insecure)
     keys = None if run.keys is None else EvaluationKeys.load(run.keys, program.params, trusted_map=True)._native
-    while len(_KNOWN) >= _MOST_KNOWN:
-        _KNOWN.pop(next(iter(_KNOWN)), None)
-    _KNOWN[run] = program, keys
     return program, keys
 
 
@@ -77,13 +81,18 @@ class Sender:
     def submit(self, value: int, operands: list[tuple[int, Value]]) -> futures.Future[Value]:
         return self._executor.submit(compute, self._run, value, operands)
 
-    def wait(self, future: futures.Future[Value]) -> Value | None:
+    def wait(self, future: futures.Future[Value]) -> tuple[Value] | None:
         """The value; None if it takes longer than a moment."""
         try:
-            return future.result(PATIENCE)
+            found = future.result(PATIENCE)
         except futures.TimeoutError:
+            if not future.done():
+                return None
             # It may be the operation's own.
-            return future.result(0) if future.done() else None
+            found = future.result(0)
+        if not isinstance(found, tuple):
+            raise TypeError(f"the executor gave a {type(found).__name__} for an operation: it has to call what it is given")
+        return (found,)
 
     def cancel(self, future: futures.Future[Value]) -> None:
         future.cancel()
@@ -92,6 +101,13 @@ class Sender:
 @contextlib.contextmanager
 def sending(executor: futures.Executor, program: Program, keys: EvaluationKeys | None, plain: list[Any]) -> Iterator[tuple[Sender, int]]:
     """What gives the operations of a run to an executor, and how many at a time; removes its files in the end."""
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"`executor` is an executor of `concurrent.futures`, or has its method `submit`, and a {type(executor).__name__} was given"
+        )
+    if keys is not None:
+        # Refuses those of other parameters.
+        keys.missing(program)
     with tempfile.TemporaryDirectory(prefix="clathrate-") as folder:
         place = Path(folder)
         data = program.to_bytes()
@@ -99,19 +115,17 @@ def sending(executor: futures.Executor, program: Program, keys: EvaluationKeys |
         file = None
         if keys is not None:
             file = keys._native.file
-            if file is None:
+            if file is None or not os.path.exists(file):
                 file = place / "keys"
                 keys.save(file, expanded=True)
         names = []
         for index, array in enumerate(plain):
-            # Named by what is in it.
-            array = np.ascontiguousarray(array)
-            names.append(f"{index}-{hashlib.sha256(array.tobytes()).hexdigest()[:16]}.npy")
+            names.append(f"{index}.npy")
             np.save(place / names[-1], array, allow_pickle=False)
         stamp = (0, 0) if file is None else (os.stat(file).st_mtime_ns, os.stat(file).st_size)
         shared = None if file is None else str(file)
         digest, params = hashlib.sha256(data).hexdigest(), program.params
-        run = Run(digest, shared, stamp, tuple(names), params.runtime, params.insecure, folder)
+        run = Run(digest, shared, stamp, params.runtime, params.insecure, folder, tuple(names))
         # Workers that are forked begin before threads of this run hold locks.
         executor.submit(os.getpid).result()
         yield Sender(executor, run), os.cpu_count() or 1

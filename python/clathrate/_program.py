@@ -409,7 +409,8 @@ class Program(ForOwner, of=native.Program):
         executor : concurrent.futures.Executor, optional
             Who computes the operations: for example a `ProcessPoolExecutor`, whose workers share one copy of the keys, or any object with
             its method `submit`. It gets as many at a time as the machine has cores. Workers run as `params.runtime` says, so for several
-            that is best `Runtime(threads=1)`. What it raises, such as `BrokenProcessPool` for a worker that ended, ends the run. None, the
+            that is best `Runtime(threads=1)`. Progress moves when an operation ends, and an operand that several operations bootstrap is
+            bootstrapped by each of them. What it raises, such as `BrokenProcessPool` for a worker that ended, ends the run. None, the
             default, is this process alone.
 
         Returns
@@ -446,6 +447,8 @@ class Program(ForOwner, of=native.Program):
         if executor is None:
             found = self._native.run(unwrap(keys), encrypted, plain, progress, store, None)
         else:
+            # Before keys are written and workers begin.
+            self._native.check(unwrap(keys), encrypted, plain)
             with sending(executor, self, keys, plain) as there:
                 found = self._native.run(unwrap(keys), encrypted, plain, progress, store, there)
         return _arranged(json.loads(self._native.arrangement), [cast("Ciphertext", wrap(result)) for result in found])

@@ -70,14 +70,14 @@ def test_the_files_of_a_run_are_removed(made, tmp_path, monkeypatch):
 
     class Watching(futures.ThreadPoolExecutor):
         def submit(self, *arguments, **more):
-            seen.append(sorted(name.partition("-")[0] for folder in tmp_path.iterdir() for name in os.listdir(folder)))
+            seen.append(sorted(name for folder in tmp_path.iterdir() for name in os.listdir(folder)))
             return super().submit(*arguments, **more)
 
     with Watching(1) as executor:
         program.run(keys, *inputs, executor=executor)
     # The program, its keys and the plain input.
     assert len(seen) > 5
-    assert all(own == ["0", "keys", "program"] for own in seen)
+    assert all(own == ["0.npy", "keys", "program"] for own in seen)
     assert not list(tmp_path.iterdir())
 
 
@@ -171,3 +171,63 @@ def test_workers_may_start_in_any_way(method, tmp_path):
     done = subprocess.run([sys.executable, "script.py", method], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["[True,", *["True,"] * 4, "True]"], done.stdout
+
+
+def test_single_numbers_and_programs_without_keys():
+    program = cl.compile(lambda x, c: [x * c, x + c], cl.Input((10,), bound=1.0), cl.Input((), bound=2.0, plain=True))
+    owner = cl.SecretKey.generate(program)
+    x = owner.encrypt(program, np.linspace(-1, 1, 10))
+    with futures.ThreadPoolExecutor(2) as executor:
+        product, total = program.run(None, x, 1.5, executor=executor)
+    assert np.abs(owner.decrypt(product) - 1.5 * np.linspace(-1, 1, 10)).max() < 1e-3
+    assert np.abs(owner.decrypt(total) - 1.5 - np.linspace(-1, 1, 10)).max() < 1e-3
+
+
+class Strange(futures.Executor):
+    """Calls nothing."""
+
+    def submit(self, call, *arguments, **more):
+        future = futures.Future()
+        future.set_result(None)
+        return future
+
+
+def test_wrong_arguments_are_refused_before_anything_is_written(made, tmp_path, monkeypatch):
+    program, owner, keys, (x, W, y), _ = made
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with futures.ThreadPoolExecutor(1) as executor:
+        for given, error, text in [
+            ((keys, x, W), cl.errors.DataError, "takes 3 arrays"),
+            ((keys, y, W, x), cl.errors.ShapeError, "another shape"),
+            ((keys, x, 2 * W, y), cl.errors.DataError, "with a larger bound"),
+            ((owner, x, W, y), TypeError, "secret key stays with its owner"),
+            (("keys", x, W, y), TypeError, "EvaluationKeys"),
+        ]:
+            with pytest.raises(error, match=text):
+                program.run(*given, executor=executor)
+        other = cl.SecretKey.generate(cl.Params.preset("n13"))
+        with pytest.raises(cl.errors.WrongParamsError, match="make keys for the program"):
+            program.run(other.evaluation_keys(cl.keys.Needs(relinearise=True)), x, W, y, executor=executor)
+    with pytest.raises(TypeError, match=r"`executor` is .* and a int was given"):
+        program.run(keys, x, W, y, executor=3)
+
+
+def test_an_executor_that_calls_nothing_ends_the_run(made):
+    program, _, keys, inputs, _ = made
+    with pytest.raises(TypeError, match="NoneType for an operation"):
+        program.run(keys, *inputs, executor=Strange())
+
+
+def test_only_expanded_files_are_mapped(made, tmp_path):
+    program, _, keys, inputs, expected = made
+    for expanded in (False, True):
+        keys.save(tmp_path / "keys.clt", expanded=expanded)
+        loaded = cl.EvaluationKeys.load(tmp_path / "keys.clt", program.params, trusted_map=True)
+        assert (loaded._native.file is not None) == expanded
+        with futures.ThreadPoolExecutor(2) as executor:
+            found = program.run(loaded, *inputs, executor=executor)
+            assert [own.to_bytes() for own in arrays(found)] == expected
+    # Where the file is gone, the keys are still there.
+    (tmp_path / "keys.clt").unlink()
+    with futures.ThreadPoolExecutor(2) as executor:
+        assert len(arrays(program.run(loaded, *inputs, executor=executor))) == 6

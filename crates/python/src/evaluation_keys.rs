@@ -182,16 +182,19 @@ impl PyEvaluationKeys {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: FilePath, params: Py<PyParams>, trusted_map: bool) -> PyResult<Self> {
-        let keys = transferring(py, "loading", file_bytes(&path), |progress| {
+        let (keys, is_expanded) = transferring(py, "loading", file_bytes(&path), |progress| {
             let reader =
                 FileReader::open_with(&path, options_of(trusted_map))?.with_progress(progress.clone());
-            EvaluationKeys::from_reader(&reader, &params.get().params)
+            let keys = EvaluationKeys::from_reader(&reader, &params.get().params)?;
+            let metadata: serde_json::Value = reader.metadata()?;
+            Ok((keys, metadata["expanded"] == true))
         })?;
-        let file = trusted_map.then(|| std::path::absolute(&path).unwrap_or_else(|_| path.to_path_buf()));
+        let file = (trusted_map && is_expanded)
+            .then(|| std::path::absolute(&path).unwrap_or_else(|_| path.to_path_buf()));
         Ok(Self { file, ..Self::new(Arc::new(keys), params) })
     }
 
-    // The file that `load` with `trusted_map` read.
+    // The expanded file that they are read from.
     #[getter]
     fn file(&self) -> Option<PathBuf> {
         self.file.clone()

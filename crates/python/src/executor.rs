@@ -34,7 +34,7 @@ pub fn to_python<'py>(py: Python<'py>, (data, sum_of): &ValueFiles) -> PyValueFi
 }
 
 /// A Python object with the methods `submit(value, operands)`, which returns a future, `wait(future)`, which
-/// returns a value or after a while None, and `cancel(future)`.
+/// returns a tuple of a value, or after a while None, and `cancel(future)`.
 pub struct PyExecutor {
     object: Py<PyAny>,
     workers: usize,
@@ -62,10 +62,10 @@ impl PyExecutor {
     fn wait(&self, future: &Py<PyAny>, goes_on: &dyn Fn() -> bool) -> PyResult<Option<ValueFiles>> {
         while goes_on() {
             let found = Python::attach(|py| {
-                self.object.call_method1(py, "wait", (future,))?.extract::<Option<ValueFiles>>(py)
+                self.object.call_method1(py, "wait", (future,))?.extract::<Option<(ValueFiles,)>>(py)
             })?;
-            if found.is_some() {
-                return Ok(found);
+            if let Some((found,)) = found {
+                return Ok(Some(found));
             }
         }
         Ok(None)

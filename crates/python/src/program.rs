@@ -1,5 +1,7 @@
 //! Programs: functions recorded on symbols, compiled, stored and run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use clathrate_ckks::encrypted_array::PlainArray;
 use clathrate_ckks::file::FileReader;
 use clathrate_ckks::program::{
@@ -356,17 +358,35 @@ impl PyProgram {
         let plain = plain_arrays(&plain)?;
         let executor =
             executor.map(|(object, workers)| PyExecutor::new(object, workers, self.program.params()));
+        let is_stopped = AtomicBool::new(false);
         let results = running(py, progress, "run", |progress| {
             let options = RunOptions {
                 store: store.as_deref().map(|folder| (folder, STORE_PAUSE)),
                 executor: executor.as_ref().map(|own| own as &dyn Executor),
             };
-            self.program.run_with(&evaluator.with_progress(progress.clone()), &inputs, &plain, options)
+            let evaluator = evaluator.with_progress(progress.clone());
+            let results = self.program.run_with(&evaluator, &inputs, &plain, options);
+            let stopped = matches!(results, Err(CkksError::Cancelled));
+            is_stopped.store(stopped, Ordering::Relaxed);
+            results
         });
         // The exception that stopped the run says more than that it was stopped.
-        let failure = executor.and_then(PyExecutor::failure);
+        let failure = executor.and_then(PyExecutor::failure).filter(|_| is_stopped.into_inner());
         let results = results.map_err(|error| failure.unwrap_or(error))?;
         results.into_iter().map(|data| PyCiphertext::with(py, data, &self.params, keys.as_ref())).collect()
+    }
+
+    // Refuses what is no keys, and inputs that a run refuses.
+    fn check(
+        &self,
+        py: Python<'_>,
+        keys: Option<&Bound<'_, PyAny>>,
+        inputs: Vec<Py<PyCiphertext>>,
+        plain: Vec<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        keys.map(attachable).transpose()?;
+        let inputs: Vec<_> = inputs.iter().map(|input| input.get().array.data().clone()).collect();
+        self.program.check(&inputs, &plain_arrays(&plain)?).map_err(|error| raise(py, error))
     }
 
     // One operation of a run: the file of its value from those of the values that it takes.

@@ -21,6 +21,37 @@ pub(super) enum Diagonal {
     Few(usize, Vec<PlacedNumber>),
 }
 
+/// A diagonal whose numbers come one by one, in as much memory as they take.
+pub(super) enum DiagonalPart {
+    Whole(Vec<Complex64>),
+    Few(Vec<PlacedNumber>),
+}
+
+impl DiagonalPart {
+    /// A diagonal of `period` places that gets `count` numbers.
+    pub(super) fn new(period: usize, count: usize) -> Self {
+        match count * FEW > period {
+            true => Self::Whole(vec![ZERO; period]),
+            false => Self::Few(Vec::with_capacity(count)),
+        }
+    }
+
+    pub(super) fn put(&mut self, place: usize, value: Complex64) {
+        match self {
+            Self::Whole(numbers) => numbers[place] = value,
+            Self::Few(entries) => entries.push((place as u32, value)),
+        }
+    }
+
+    /// The diagonal, once all numbers have come.
+    pub(super) fn whole(self, period: usize) -> Diagonal {
+        match self {
+            Self::Whole(numbers) => Diagonal::whole(numbers),
+            Self::Few(entries) => Diagonal::of_entries(period, entries),
+        }
+    }
+}
+
 impl Diagonal {
     /// The diagonal of these numbers.
     pub(super) fn whole(numbers: Vec<Complex64>) -> Self {

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use rustfft::num_complex::Complex64;
 
-use super::diagonal::{Diagonal, PlacedNumber};
+use super::diagonal::{Diagonal, DiagonalPart, PlacedNumber};
 use super::matrix::check_entries;
 use super::values::{ValuesRef, hash_words};
 use crate::arrays::estimate::{MatrixNorms, mixed_name};
@@ -326,24 +326,25 @@ impl LinearTransform {
         let slots = fold.slots;
         let (rows_of_map, columns_of_map) =
             if fold.numbers.min(fold.results) < slots { (slots, slots) } else { (rows, columns) };
-        let mut diagonals: Vec<Vec<PlacedNumber>> = vec![Vec::new(); slots];
-        let mut invalid = None;
+        let (mut counts, mut invalid) = (vec![0usize; slots], None);
         matrix.for_each(place, (rows, columns), |j, i, value, index| {
-            let (shift, slot) = fold.place(j, i);
+            counts[fold.place(j, i).0] += 1;
             if !value.is_finite() && invalid.is_none() {
                 invalid = Some(CkksError::NotFinite { index, value: value.norm(), shape: None });
             }
-            diagonals[shift].push((slot as u32, value));
         });
-        check_size(diagonals.iter().filter(|own| !own.is_empty()).count(), slots)?;
+        check_size(counts.iter().filter(|&&count| count > 0).count(), slots)?;
         if let Some(invalid) = invalid {
             return Err(invalid);
         }
-        let diagonals = diagonals
-            .into_iter()
-            .enumerate()
-            .map(|(shift, entries)| (shift, Diagonal::of_entries(slots, entries)))
-            .collect();
+        let mut parts: Vec<DiagonalPart> =
+            counts.into_iter().map(|count| DiagonalPart::new(slots, count)).collect();
+        matrix.for_each(place, (rows, columns), |j, i, value, _| {
+            let (shift, slot) = fold.place(j, i);
+            parts[shift].put(slot, value);
+        });
+        let diagonals =
+            parts.into_iter().enumerate().map(|(shift, part)| (shift, part.whole(slots))).collect();
         Ok(Self::new([rows_of_map, columns_of_map], (slots, slots), diagonals))
     }
 

@@ -274,6 +274,15 @@ impl Program {
         Ok(results)
     }
 
+    /// Whether a run takes these inputs; a run checks that, too.
+    ///
+    /// # Errors
+    /// As [`Program::run`] for inputs.
+    pub fn check(&self, inputs: &[Arc<Ciphertext>], plain: &[PlainArray]) -> Result<(), CkksError> {
+        self.check_inputs(inputs)?;
+        self.plain_inputs(plain).map(drop)
+    }
+
     /// How the names of the files begin in which [`Program::run_with`] stores values of a run with these
     /// inputs; the number of the value and `.clt` follow.
     ///
@@ -376,6 +385,12 @@ impl Program {
     /// Refuses an array that cannot be the value with this number.
     fn check_value(&self, value: usize, given: &TaskValue) -> Result<(), CkksError> {
         self.params.check_related(given.data.params(), "a value of the program")?;
+        if let Some((sum, count)) = &given.sum_of {
+            self.params.check_related(sum.params(), "a value of the program")?;
+            if !(1..=MOST_NUMBERS).contains(count) {
+                return Err(malformed("a mean of no numbers"));
+            }
+        }
         if self.forecast.values().get(value).is_some_and(|forecast| forecast.allows(&given.data)) {
             return Ok(());
         }

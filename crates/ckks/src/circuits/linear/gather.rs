@@ -429,11 +429,14 @@ fn diagonals_of(moves: &[Move], before: usize, period: usize) -> BTreeMap<usize,
 }
 
 impl NumberMaps {
-    /// Bytes of the numbers on all diagonals.
+    /// Bytes of all maps, about.
     fn bytes(&self) -> usize {
+        // What a list takes beside its numbers.
+        const LIST: usize = 64;
+        let of = |map: &Arc<LinearTransform>| (Arc::as_ptr(map), map.bytes() + LIST * map.shifts().count());
         let maps: BTreeMap<*const LinearTransform, usize> =
-            self.maps.values().map(|(_, map)| (Arc::as_ptr(map), map.bytes())).collect();
-        maps.into_values().sum()
+            self.maps.values().map(|(_, map)| of(map)).collect();
+        maps.into_values().sum::<usize>() + LIST * self.maps.len()
     }
 
     /// The maps from an array that lies as `from` to one that lies as `to`. For each entry of the result
