@@ -513,7 +513,7 @@ fn gathered_values_lie_in_as_few_polynomials_as_they_fill() {
     assert_eq!(polynomials, 8);
     // An input, and a value that is not rescaled yet.
     for value in [0, 1] {
-        let choices = Choices { gathered: vec![value], ..usual.choices().clone() };
+        let choices = Choices { gathered: vec![value], ..Choices::at(usual.params().fresh_level()) };
         let program = Program::new(usual.params(), function.clone(), choices).expect("a program");
         let program = rewritten(&program, |_, _| ()).expect("the same from a file");
         assert_eq!(program.choices().gathered, [value]);
