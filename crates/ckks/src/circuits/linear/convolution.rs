@@ -11,7 +11,9 @@
 //! Reagen (ASPLOS 2025).
 
 use std::ops::{Add, Mul};
+use std::sync::Arc;
 
+use blake3::Hasher;
 use clathrate_lattice::Level;
 use rustfft::num_complex::Complex64;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,7 @@ use crate::encoding::values::{Values, hash_words};
 use crate::error::CkksError;
 use crate::evaluation::Evaluator;
 use crate::evaluation::evaluator::LevelsNeeded;
+use crate::evaluation::kept::{Keepable, shared_plan};
 
 /// The operation's name in errors.
 pub(crate) const CONVOLUTION: &str = "a convolution";
@@ -223,6 +226,12 @@ pub(crate) struct KernelMaps {
     known: KernelNorms,
 }
 
+impl Keepable for KernelMaps {
+    fn kept_bytes(&self) -> usize {
+        self.maps.bytes()
+    }
+}
+
 /// What a kernel does to numbers, wherever they lie.
 #[derive(Debug, Clone, Copy)]
 struct KernelNorms {
@@ -347,10 +356,10 @@ impl Call<'_> {
         let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
         let to =
             in_lanes(&shape, x.params().degree())?.of_numbers(x.is_complex()).with_padding(Padding::Zero);
-        let digest = self.digest(x.layout(), &to, weights);
-        let maps = self.kernel.kept.get(
-            |own: &KernelMaps| own.digest == digest,
-            || {
+        let purpose = self.purpose(x.layout(), &to, weights);
+        let digest = *purpose.finalize().as_bytes();
+        let make = || {
+            shared_plan(&purpose, || {
                 let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
                     let entry = self.to.map_or(Some(entry), |to| to.places[entry]);
                     let Some(entry) = entry else { return };
@@ -361,9 +370,11 @@ impl Call<'_> {
                         }
                     });
                 })?;
-                Ok::<_, CkksError>(KernelMaps { digest, maps, known: KernelNorms::new(&sizes, weights) })
-            },
-        )?;
+                Ok(KernelMaps { digest, maps, known: KernelNorms::new(&sizes, weights) })
+            })
+        };
+        // Other arrays of the same weights have them, too, within a budget.
+        let maps = self.kernel.kept.get(|own: &Arc<KernelMaps>| own.digest == digest, make)?;
         let KernelNorms { norms, times, name } = maps.known;
         let moved = map_entries(evaluator, x, &to, &maps.maps)?;
         let places = moved.terms as f64;
@@ -380,9 +391,9 @@ impl Call<'_> {
         Ok(mapped)
     }
 
-    /// Names the maps of this kernel for these layouts.
-    fn digest(&self, from: &Layout, to: &Layout, weights: &[f64]) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new();
+    /// Names the maps of the call among all maps.
+    fn purpose(&self, from: &Layout, to: &Layout, weights: &[f64]) -> Hasher {
+        let mut hasher = Hasher::new_derive_key("clathrate maps of a convolution");
         hasher.update(format!("{:?} {from:?} {to:?}", self.convolution).as_bytes());
         hasher.update(format!("{:?}", self.kernel.shape).as_bytes());
         hash_words(&mut hasher, weights.iter().map(|weight| weight.to_bits()));
@@ -392,7 +403,7 @@ impl Call<'_> {
                 hasher.update(&place.map_or(u64::MAX, |place| place as u64).to_le_bytes());
             }
         }
-        *hasher.finalize().as_bytes()
+        hasher
     }
 }
 

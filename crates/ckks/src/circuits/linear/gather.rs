@@ -258,30 +258,55 @@ pub(crate) fn map_numbers(
     }
     let to = in_lanes(shape, x.params().degree())?.of_numbers(x.is_complex());
     let x = &*evaluator.with_levels_needed(x, LevelsNeeded::Depth(1))?;
-    let terms = sources.len() / entries;
-    let maps = NumberMaps::new(x.layout(), &to, |entry, term| {
-        for at in (0..terms).map(|own| own * entries + entry).filter(|&at| factors[at] != 0.0) {
-            term(sources[at], factors[at]);
-        }
-    })?;
-    let moved = map_entries(evaluator, x, &to, &maps)?;
-    // The factors of each entry, one entry after the other, as the rows of a matrix.
-    let by_entry: Vec<usize> =
-        (0..entries).flat_map(|entry| (0..terms).map(move |term| term * entries + entry)).collect();
-    let chosen: Vec<Option<usize>> = by_entry.iter().map(|&at| Some(sources[at])).collect();
-    let rows: Vec<f64> = by_entry.iter().map(|&at| factors[at]).collect();
-    let norms = MatrixNorms::of_matrix(&rows, terms);
+    let mut purpose = Hasher::new_derive_key("clathrate plan of sums of weighted numbers");
+    purpose.update(format!("{:?} {to:?}", x.layout()).as_bytes());
+    hash_words(&mut purpose, sources.iter().map(|&source| source as u64));
+    hash_words(&mut purpose, factors.iter().map(|factor| factor.to_bits()));
+    let plan = shared_plan(&purpose, || WeightedPlan::new(x.layout(), &to, sources, factors))?;
+    let moved = map_entries(evaluator, x, &to, &plan.maps)?;
     let places = moved.terms as f64;
     let rounding = (moved.rounding.0 * places.sqrt(), moved.rounding.1 * places);
     let period = x.layout().period().max(to.period());
-    let gathered = Gathered::new(&chosen, (x.layout(), x.layout()));
-    let kept = x.estimate.clone().gathered(&gathered).copied(period);
-    let kept = kept.mapped(Along::Columns, &norms, rounding).copied(period);
+    let kept = x.estimate.clone().gathered(&plan.gathered).copied(period);
+    let kept = kept.mapped(Along::Columns, &plan.norms, rounding).copied(period);
     let (slots, alike) = (moved.slots, moved.alike);
     let mapped = moved.rows.rearranged(shape.to_vec(), to);
     let mapped = mapped.estimated(|own| kept.with_noise_of_rows(own, slots, (alike, to.polynomials())));
     mapped.check_bound()?;
     Ok(mapped)
+}
+
+/// How sums of weighted numbers are computed.
+#[derive(Debug)]
+struct WeightedPlan {
+    maps: NumberMaps,
+    gathered: Gathered,
+    norms: MatrixNorms,
+}
+
+impl Keepable for WeightedPlan {
+    fn kept_bytes(&self) -> usize {
+        self.maps.bytes()
+    }
+}
+
+impl WeightedPlan {
+    fn new(from: &Layout, to: &Layout, sources: &[usize], factors: &[f64]) -> Result<Self, CkksError> {
+        let entries = to.rows() * to.columns();
+        let terms = sources.len() / entries;
+        let maps = NumberMaps::new(from, to, |entry, term| {
+            for at in (0..terms).map(|own| own * entries + entry).filter(|&at| factors[at] != 0.0) {
+                term(sources[at], factors[at]);
+            }
+        })?;
+        // The factors of each entry, one entry after the other, as the rows of a matrix.
+        let by_entry: Vec<usize> =
+            (0..entries).flat_map(|entry| (0..terms).map(move |term| term * entries + entry)).collect();
+        let chosen: Vec<Option<usize>> = by_entry.iter().map(|&at| Some(sources[at])).collect();
+        let rows: Vec<f64> = by_entry.iter().map(|&at| factors[at]).collect();
+        let gathered = Gathered::new(&chosen, (from, from));
+        Ok(Self { maps, gathered, norms: MatrixNorms::of_matrix(&rows, terms) })
+    }
 }
 
 /// Refuses arrays whose numbers do not move from polynomial to polynomial.
@@ -430,7 +455,7 @@ fn diagonals_of(moves: &[Move], before: usize, period: usize) -> BTreeMap<usize,
 
 impl NumberMaps {
     /// Bytes of all maps, about.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         // What a list takes beside its numbers.
         const LIST: usize = 64;
         let of = |map: &Arc<LinearTransform>| (Arc::as_ptr(map), map.bytes() + LIST * map.shifts().count());
