@@ -239,6 +239,8 @@ fn an_operation_that_fails_ends_the_run() {
 /// Whoever computes operations elsewhere, with what arrives there as files.
 struct Elsewhere {
     program: Program,
+    /// The program of the run, which may compute on another device.
+    home: Program,
     evaluator: Evaluator,
     computed: AtomicUsize,
     /// What it does with a value before it sends it back.
@@ -247,9 +249,9 @@ struct Elsewhere {
 
 impl Elsewhere {
     fn new(program: &Program, keys: &EvaluationKeys) -> Self {
-        let program = on_threads(program, 1);
+        let (home, program) = (program.clone(), on_threads(program, 1));
         let (evaluator, _) = moved(&program, keys, &[]);
-        Self { program, evaluator, computed: AtomicUsize::new(0), answer: |_, _, value| Ok(value) }
+        Self { program, home, evaluator, computed: AtomicUsize::new(0), answer: |_, _, value| Ok(value) }
     }
 }
 
@@ -278,7 +280,7 @@ impl Executor for Elsewhere {
         self.computed.fetch_add(1, Ordering::Relaxed);
         let operands = operands.iter().map(|(number, own)| (*number, as_files(own, &self.program)));
         let found = self.program.compute(&self.evaluator, value, operands.collect(), &[])?;
-        (self.answer)(&self.program, value, as_files(&found, &self.program))
+        (self.answer)(&self.home, value, as_files(&found, &self.home))
     }
 }
 
