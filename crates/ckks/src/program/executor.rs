@@ -39,9 +39,8 @@ pub trait Executor: Sync {
     fn workers(&self) -> usize;
 
     /// The value with this number, from those that its operation takes, with their numbers: what
-    /// [`Program::compute`](super::Program::compute) returns wherever the keys are, in the memory of the run's
-    /// device. The run has failed and
-    /// waits for nothing more once `goes_on` returns false.
+    /// [`Program::compute`](super::Program::compute) returns wherever the keys are, in the memory of the
+    /// run's device. The run has failed and waits for nothing more once `goes_on` returns false.
     ///
     /// # Errors
     /// Those of the operation, and of the way there and back.

@@ -338,8 +338,8 @@ fn what_others_cannot_have_computed_is_refused_and_their_failures_end_the_run() 
     let error = run(&elsewhere).expect_err("a failure");
     assert!(matches!(error, CkksError::Internal { operation: "elsewhere" }), "{error}");
     // Without keys there, the operation fails there.
-    let elsewhere =
-        Elsewhere { evaluator: Evaluator::new(program.params()), ..Elsewhere::new(&program, &keys) };
+    let mut elsewhere = Elsewhere::new(&program, &keys);
+    elsewhere.evaluator = Evaluator::new(elsewhere.program.params());
     assert!(matches!(run(&elsewhere).expect_err("no keys"), CkksError::NoKeys { .. }));
     // Operands that were not given, that cannot be the program's, and operations that there are none of.
     let elsewhere = Elsewhere::new(&program, &keys);
